@@ -42,7 +42,8 @@ void run_formula(FunctionNode& f, c10::SmallVectorImpl<T>& gys, c10::SmallVector
   };
   conjugate(gys);
   {
-    Ctx<T> c(f, gys, gxs, wanted, kept, taker);
+    // A part or rows that wait would not be conjugated afterwards.
+    Ctx<T> c(f, gys, gxs, wanted, kept, complex ? nullptr : taker);
     f.backward(c);
   }
   conjugate(gxs);

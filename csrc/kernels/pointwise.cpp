@@ -1,7 +1,5 @@
 #include "kernels/pointwise.h"
 
-#include <atomic>
-
 #include "kernels/pointwise_loops.h"
 #include "kernels/threads.h"
 
@@ -90,7 +88,7 @@ int64_t pointwise_grad_w_memory(const Pointwise& s) {
 }
 
 void pointwise(const Pointwise& s, const float* x, const float* w, bool turned, const float* bias, float* y,
-               float* memory, int threads) {
+               float* memory, int64_t threads) {
   Columns t{s};
   t.x = x, t.w = w, t.turned = turned, t.bias = bias, t.y = y, t.panels = memory, t.last = s.columns();
   const int64_t step = at_once(s), parts = (s.columns() + step - 1) / step;
@@ -100,17 +98,20 @@ void pointwise(const Pointwise& s, const float* x, const float* w, bool turned, 
       each_depth(part,
                  [](const Columns& some) { each_item(some.row_blocks() * some.panel_count(), some, multiply_loop); });
     });
-  std::atomic<int> started = 0;
-  in_threads(parts, 1, [&](int64_t from, int64_t to) {
-    Columns some = t;
-    some.panels += started++ * pointwise_memory(s);
-    some.first = from * step, some.last = std::min(to * step, s.columns());
-    each_part(some, step, [](const Columns& part) {
-      for (int64_t i = 0; i < part.panel_count(); ++i) panel_loop(part, i);
-      each_depth(part, [](const Columns& some) {
-        for (int64_t i = 0; i < some.row_blocks() * some.panel_count(); ++i) multiply_loop(some, i);
+  // Each share has memory of its own, however many threads there are.
+  const int64_t shares = std::min(threads, parts);
+  in_threads(shares, 1, [&](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i) {
+      Columns some = t;
+      some.panels += i * pointwise_memory(s);
+      some.first = parts * i / shares * step, some.last = std::min(parts * (i + 1) / shares * step, s.columns());
+      each_part(some, step, [](const Columns& part) {
+        for (int64_t i = 0; i < part.panel_count(); ++i) panel_loop(part, i);
+        each_depth(part, [](const Columns& some) {
+          for (int64_t i = 0; i < some.row_blocks() * some.panel_count(); ++i) multiply_loop(some, i);
+        });
       });
-    });
+    }
   });
 }
 

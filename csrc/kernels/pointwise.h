@@ -27,7 +27,7 @@ int64_t pointwise_grad_w_memory(const Pointwise& s);
 // y (batch, out, places) = w (out, in) times x (batch, in, places), plus bias (out) unless that is null. `turned`: w
 // has the shape (in, out). All arrays are in C order; y does not overlap the others.
 void pointwise(const Pointwise& s, const float* x, const float* w, bool turned, const float* bias, float* y,
-               float* memory, int threads);
+               float* memory, int64_t threads);
 // gw (out, in, taps) = the gradient of w, from x and the gradient of the result.
 void pointwise_grad_w(const Pointwise& s, const float* x, const float* gy, float* gw, float* memory);
 

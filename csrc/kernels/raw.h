@@ -4,9 +4,11 @@
 
 namespace cg::kernels {
 
-// Whether the memory holds the elements themselves, and no tracer is active.
+// Whether the memory holds the elements themselves, and no tracer is active. Tensors of zeros that torch makes for
+// forward differentiation have no memory.
 inline bool plain(const at::Tensor& t) {
-  return t.layout() == at::kStrided && !t.key_set().has(c10::DispatchKey::Negative) && !traced(t);
+  constexpr c10::DispatchKeySet kOthers({c10::DispatchKey::Negative, c10::DispatchKey::ZeroTensor});
+  return t.layout() == at::kStrided && !t.key_set().has_any(kOthers) && !traced(t);
 }
 // Whether `plain` holds and the elements are floats or doubles in main memory.
 inline bool raw(const at::Tensor& t) {

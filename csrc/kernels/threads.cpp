@@ -54,10 +54,14 @@ void run_share(void* data) {
 
 }  // namespace
 
+int64_t most_threads() {
+  if (forked || at::in_parallel_region() || !GOMP_parallel || !omp_get_thread_num || !omp_get_num_threads) return 1;
+  return withheld ? withheld : at::get_num_threads();
+}
+
 void in_threads(int64_t n, int64_t grain, void (*run)(void*, int64_t, int64_t), void* context) {
-  const int64_t parts = std::min<int64_t>(withheld ? withheld : at::get_num_threads(), (n + grain - 1) / grain);
-  if (parts <= 1 || forked || at::in_parallel_region() || !GOMP_parallel || !omp_get_thread_num || !omp_get_num_threads)
-    return run(context, 0, n);
+  const int64_t parts = std::min(most_threads(), (n + grain - 1) / grain);
+  if (parts <= 1) return run(context, 0, n);
   // If parts have many elements, a part ends at a multiple of a cache line, so that two threads do not write to the
   // same line. If they have few items with much work each, a part may end at any item.
   Job job{n, std::clamp<int64_t>(grain / 64, 1, 64), run, context};

@@ -25,6 +25,9 @@ void in_threads(int64_t n, int64_t grain, F&& f) {
       context);
 }
 
+// How many threads in_threads would use now, for as many items.
+int64_t most_threads();
+
 // The x86-64 level that loops may use on this processor: 1, 3 (AVX2) or 4 (AVX-512).
 int simd_level();
 

@@ -30,7 +30,8 @@ int64_t winograd_memory(const Winograd& s, bool in_place);
 // are turned by 180 degrees. All arrays are in C order. y may be x if all sizes are equal.
 void winograd(const Winograd& s, const float* x, const float* w, bool turned, const float* bias, float* y,
               float* memory);
-// The gradient of w, from x and the gradient of the result.
+// The gradient of w, from x and the gradient of the result. A number that is not finite reaches all numbers of a
+// filter.
 void winograd_grad_w(const Winograd& s, const float* x, const float* gy, float* gw, float* memory);
 
 }  // namespace cg::kernels

@@ -1,8 +1,8 @@
 // Convolutions with stride 1 and filters of one pixel, or along one axis, on the CPU, by kernels/pointwise.h.
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
 #include "kernels/pointwise.h"
+#include "kernels/threads.h"
 #include "ops/conv_ways.h"
 
 namespace cg {
@@ -29,7 +29,7 @@ Tensor pointwise_product(const Pointwise& s, const Tensor& x, const Tensor& w, b
                          at::IntArrayRef shape, const Tensor& into) {
   const Tensor from = x.contiguous(), filters = w.contiguous(), bias = b.defined() ? b.contiguous() : b;
   const Tensor y = into.defined() && s.taps == 1 ? into : at::empty(shape, from.options());
-  const int threads = at::get_num_threads();
+  const int64_t threads = kernels::most_threads();
   const Tensor memory = at::empty({threads * kernels::pointwise_memory(s)}, from.options());
   kernels::pointwise(s, data(from), data(filters), turned, bias.defined() ? data(bias) : nullptr,
                      y.mutable_data_ptr<float>(), memory.mutable_data_ptr<float>(), threads);

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 
-from compatgrad import chainer
+import compatgrad
+from compatgrad import chainer, ops
 from compatgrad.chainer import functions as F
 
 random = np.random.RandomState(0)
@@ -142,3 +144,30 @@ def test_empty_arrays():
     loss = F.sum(x[:, 1]) + F.sum(x[:, :2])
     loss.backward()
     assert leaf.grad.shape == (0, 3)
+
+
+@pytest.mark.parametrize("name", ["every part", "slices with a gap", "slices that overlap", "and the whole"])
+def test_complex_numbers(name):
+    """The pass conjugates what goes into a formula and what comes out of it; parts leave it on another way."""
+    values = torch.randn(4, 5, 6, dtype=torch.complex128)
+    leaf = compatgrad.Variable(values, requires_grad=True)
+    x, t = ops.mul(leaf, leaf), values.clone().requires_grad_()
+    parts, expected = READ[name](Indexed(x)), READ[name](t * t)
+    parts = [p.x if isinstance(p, Indexed) else p for p in parts]
+    heads = [torch.randn(p.shape, dtype=torch.complex128) for p in expected]
+    (found,) = compatgrad.grad(parts, [leaf], [compatgrad.Variable(h) for h in heads])
+    (wanted,) = torch.autograd.grad(expected, [t], heads)
+    torch.testing.assert_close(found.tensor, wanted)
+
+
+class Indexed:
+    """Variables of the native frontend have no operators."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __getitem__(self, index):
+        return ops.get_item(self.x, index)
+
+    def __mul__(self, number):
+        return ops.mul_scalar(self.x, number)

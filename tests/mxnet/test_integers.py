@@ -96,3 +96,81 @@ def test_topk_of_equal_elements_keeps_their_order(dtype, ascending):
     assert np.array_equal(got, order[:, :6])
     got = mx.nd.topk(mx.nd.array(a.T, dtype=dtype), axis=0, k=6, is_ascend=ascending).asnumpy()
     assert np.array_equal(got, order[:, :6].T)
+
+
+# The results of MXNet 1.9.1 for [0, 1, -1, 7, -7, max, min] and a number, which becomes an integer of the array's dtype
+# as C converts it on x86-64.
+LOW, HIGH = -(2**31), 2**31 - 1
+NUMBERS = {
+    "add 1e10": (lambda x: x + 1e10, [LOW, LOW + 1, HIGH, LOW + 7, HIGH - 6, -1, 0]),
+    "sub 1e10": (lambda x: 1e10 - x, [LOW, HIGH, LOW + 1, HIGH - 6, LOW + 7, 1, 0]),
+    "mul 1e10": (lambda x: x * 1e10, [0, LOW, LOW, LOW, LOW, LOW, 0]),
+    "add nan": (lambda x: x + float("nan"), [LOW, LOW + 1, HIGH, LOW + 7, HIGH - 6, -1, 0]),
+    "equal 1e10": (lambda x: x == 1e10, [0, 0, 0, 0, 0, 0, 1]),
+    "greater 2**31": (lambda x: x > 2**31, [1, 1, 1, 1, 1, 1, 0]),
+    "power 1": (lambda x: x**1, [0, 1, -1, 7, -7, LOW, LOW]),
+    "power of -1": (lambda x: (-1) ** x, [1, -1, -1, -1, -1, 1, 1]),
+    "negative": (lambda x: -x, [0, -1, 1, -7, 7, -HIGH, LOW]),
+}
+
+
+@pytest.mark.parametrize("case", NUMBERS)
+def test_a_number_becomes_an_integer_as_in_c(case):
+    function, expected = NUMBERS[case]
+    values = np.array([0, 1, -1, 7, -7, HIGH, LOW], "int32")
+    for module in (mx.nd, mx.np):
+        y = function(module.array(values, dtype="int32"))
+        assert np.array_equal(y.asnumpy().astype("int32"), np.array(expected, "int32"))
+
+
+@pytest.mark.parametrize(
+    "dtype, function, expected",
+    [
+        ("int64", lambda x: x + 1e10, [10**10 + 2**53 + 1, 10**10 - 5]),
+        ("int64", lambda x: x / 3, [3002399751580331, -1]),
+        ("int64", lambda x: x / -1, [-(2**53) - 1, 5]),
+        ("int64", lambda x: -x, [-(2**53) - 1, 5]),
+        ("int64", lambda x: x == 2**53 + 1, [0, 0]),  # the number is a float64 on its way
+        ("int64", lambda x: x >= float("inf"), [1, 1]),
+        ("uint8", lambda x: x + 1e300, [1, 251]),
+        ("uint8", lambda x: x / -3, [0, 0]),
+        ("uint8", lambda x: x % -3, [1, 251]),
+        ("uint8", lambda x: x == 257, [1, 0]),
+        ("int8", lambda x: x % -200, [1, 51]),
+        ("int8", lambda x: x > 300, [0, 0]),
+    ],
+)
+def test_numbers_beyond_a_dtype(dtype, function, expected):
+    given = [2**53 + 1, -5] if dtype == "int64" else [1, 251] if dtype == "uint8" else [1, -5]
+    x = nd.array(np.array(given, dtype), dtype=dtype)
+    assert np.array_equal(function(x).asnumpy(), np.array(expected, dtype))
+
+
+@pytest.mark.parametrize("number, expected", [(0.5, [True, False, False]), (-1e10, [False, False, False])])
+def test_comparisons_of_mx_np_drop_the_fraction_too(number, expected):
+    x = mx.np.array(np.array([0, 1, -7], "int32"), dtype="int32")
+    x.attach_grad()
+    assert (x == number).asnumpy().tolist() == expected
+    assert (number == x).asnumpy().tolist() == expected
+    with autograd.record():
+        assert (x * 1 == number).asnumpy().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "dtype, low, high, expected",
+    [
+        ("uint8", -5, 5, [0, 1, 5, 5]),
+        ("uint8", 300, 400, [44, 44, 44, 44]),
+        ("int8", 0.5, 3.7, [0, 1, 3, 3]),
+        ("int32", -1e10, 1e10, [0, 1, 100, 127]),
+        ("int64", 2, 1, [2, 2, 1, 1]),  # the upper limit comes first
+        ("float32", 2, 1, [2, 2, 1, 1]),
+        ("float16", -1e10, 1e10, [0, 1, 100, 127]),
+    ],
+)
+def test_limits_of_any_size(dtype, low, high, expected):
+    values = np.array([0, 1, 100, 127], dtype)
+    for module in (mx.nd, mx.np):
+        y = module.clip(module.array(values, dtype=dtype), low, high)
+        assert np.dtype(y.dtype) == np.dtype(dtype)
+        assert np.array_equal(y.asnumpy(), np.array(expected, dtype))

@@ -150,3 +150,19 @@ def test_wrong_inputs_raise():
         ops.convolution(x, compatgrad.Variable(torch.randn(24, 16, 1, 1)), compatgrad.Variable(torch.randn(23)))
     with pytest.raises((RuntimeError, ValueError)):
         ops.convolution(x, compatgrad.Variable(torch.randn(24, 16, 1)))
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_deterministic_algorithms_have_memory_for_each_thread(threads):
+    """torch then says that it has one thread, while the loops keep theirs: the second wrote behind its memory."""
+    torch.manual_seed(0)
+    x, w, before = torch.randn(8, 64, 28, 28), torch.randn(128, 64, 1, 1), torch.get_num_threads()
+    expected = ops.convolution(x, w).tensor
+    try:
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(True)
+        for _ in range(5):
+            assert torch.equal(ops.convolution(x, w).tensor, expected)
+    finally:
+        torch.use_deterministic_algorithms(False)
+        torch.set_num_threads(before)

@@ -147,3 +147,21 @@ def test_bias_that_is_no_vector(shape):
     for op in (ops.convolution, ops.deconvolution):
         with pytest.raises((ValueError, RuntimeError)):
             op(x, w, torch.ones(shape), pad=[1, 1])
+
+
+@pytest.mark.parametrize("place", [(0, 0), (0, 5), (11, 0), (5, 11), (6, 6)])
+def test_not_a_number_in_an_image_reaches_the_elements_of_the_filter_that_meet_it(place):
+    torch.manual_seed(3)
+    x, w = torch.randn(4, 16, 12, 12), torch.randn(16, 16, 3, 3)
+    x[1, 2, place[0], place[1]] = float("nan")
+
+    y = torch.nn.functional.conv2d(x, w)
+    y[y.isnan()] = 1.0  # so that only the image has them
+    found = compatgrad.grad(
+        [ops.convolution(x, v := compatgrad.Variable(w, requires_grad=True))], [v], [compatgrad.Variable(y)]
+    )[0].tensor
+    exact = torch.nn.grad.conv2d_weight(x.double(), w.shape, y.double())
+    assert exact.isnan().any()
+    assert torch.equal(found.isnan(), exact.isnan())
+    finite = ~exact.isnan()
+    torch.testing.assert_close(found[finite].double(), exact[finite], rtol=1e-4, atol=1e-3)

@@ -37,7 +37,8 @@ def _add(
 # ---- one array -------------------------------------------------------------------------------------------------
 def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str) -> Callable[..., Any]:
     """The general form of an operator, which the fast path of the engine falls back to. As in the original, dtypes that
-    are not floating are computed in float32 and truncated, and unknown arguments are ignored.
+    are not floating are computed in float32 (absolute values in float64) and truncated, and unknown arguments are
+    ignored.
     """
 
     def call(data: NDArray, out: NDArray | None = None, name: str | None = None, **ignored: Any) -> NDArray:
@@ -49,7 +50,7 @@ def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str) -> Callable[
         elif public in _ROUNDING:
             y = op.copy(data)
         else:
-            y = op.cast(body(op.cast(data, dtype="float32")), dtype=t.dtype)
+            y = op.cast(body(op.cast(data, dtype="float64" if public == "abs" else "float32")), dtype=t.dtype)
         return y if out is None else _operator.write(out, y)
 
     public = name
@@ -162,30 +163,50 @@ _WHOLE = frozenset(
     "add sub mul maximum minimum equal not_equal greater greater_equal lesser lesser_equal logical_and logical_or "
     "logical_xor".split()
 )
-_INTEGERS = (torch.int32, torch.int64, torch.int8, torch.uint8)
+INTEGERS = (torch.int32, torch.int64, torch.int8, torch.uint8)
+
+
+def _set_quotients(y: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> None:
+    """Writes a / b into y where b is not 0: float64 does not hold all numbers of 64 bits."""
+    apart = (b == 0) | (b == -1)  # for which processors trap
+    q = torch.div(a, torch.where(apart, 1, b), rounding_mode="trunc")
+    y.copy_(torch.where(b == 0, y, torch.where(b == -1, -a, q)))
 
 
 def _exact(name: str, body: Callable[..., NDArray], a: Any, b: Any) -> NDArray:
     """Calls `body`. Integers are computed as such, with the overflow of C, where the results are integers.
 
-    Otherwise they are computed in float64 and truncated. Remainders of integers have the gradient 0, as in the
-    original.
+    Otherwise they are computed in float64 and truncated; powers and hypotenuses are rounded to float32 before, as the
+    original computes them. Remainders of integers have the gradient 0, as in the original.
     """
     x = a if isinstance(a, NDArray) else b
     t = x.tensor
     if t.is_floating_point():
         return body(a, b)
-    if name in _WHOLE and t.dtype in _INTEGERS:
-        number = b if x is a else a
-        if isinstance(number, NDArray):
-            return body(a, b)
-        if -(2**31) <= number < 2**31:  # beyond, the conversion is undefined in C
-            number = NDArray(torch.tensor(int(number)).to(t.dtype).to(t.device))
-            body = _BINARY[name][0]
-            return body(x, number) if x is a else body(number, x)
-    cast = op.cast_floats if name == "mod" else op.cast
-    a, b = (cast(v, dtype="float64") if isinstance(v, NDArray) else v for v in (a, b))
-    return op.cast(body(a, b), dtype=t.dtype)
+    if t.dtype not in INTEGERS:
+        return op.cast(
+            body(*(op.cast(v, dtype="float64") if isinstance(v, NDArray) else v for v in (a, b))), dtype=t.dtype
+        )
+    if name == "neg":
+        return op.neg(x)
+    if name in _WHOLE:
+        a, b = (
+            v if isinstance(v, NDArray) else NDArray(torch.tensor(v, dtype=t.dtype, device=t.device)) for v in (a, b)
+        )
+        return _BINARY[name][0](a, b)
+    cast, single = op.cast_floats if name == "mod" else op.cast, name in ("power", "hypot")
+    wide = []
+    for v in (a, b):
+        if isinstance(v, NDArray):
+            wide.append(cast(cast(v, dtype="float32") if single else v, dtype="float64"))
+        else:
+            wide.append(float(np.float32(v)) if single else float(v))
+    y = body(*wide)
+    y = op.cast(op.cast(y, dtype="float32") if single else y, dtype=t.dtype)
+    if name == "div" and t.dtype is torch.int64:
+        a, b = (v.tensor if isinstance(v, NDArray) else torch.tensor(v) for v in (a, b))
+        _set_quotients(y.tensor, a, b)
+    return y
 
 
 def _remainder(a: Any, b: Any) -> NDArray:
@@ -317,10 +338,12 @@ _LARGEST_HALF = torch.finfo(torch.float16).max
 
 
 def _number(v: Any, x: NDArray) -> Any:
-    """A number for an operation with x: arrays of integers drop its fraction, as in the original."""
-    v = float(v)
-    if x.tensor.is_floating_point():
-        return v if -_LARGEST_HALF < v < _LARGEST_HALF else in_range(v, x.tensor.dtype)
+    """A number for an operation with x, of whose dtype it becomes, as in the original."""
+    v, dtype = float(v), x.tensor.dtype
+    if x.tensor.is_floating_point() and -_LARGEST_HALF < v < _LARGEST_HALF:
+        return v
+    if x.tensor.is_floating_point() or dtype in INTEGERS:
+        return in_range(v, dtype)
     return v if not math.isfinite(v) else float(int(v))
 
 

@@ -11,6 +11,7 @@ from compatgrad import _C
 from ..base import MXNetError
 from . import _stored
 from ._arguments import as_ints, axis_in, constant, dtype_name, one_dtype, one_of, public_names
+from ._indexing import in_range
 from ._operator import op, operator
 from .ndarray import NDArray, is_recording, torch_dtype
 
@@ -350,6 +351,21 @@ def _count(name: str, argument: str, given: int | None, data: Sequence[NDArray])
         raise MXNetError(f"{name}: {argument} is {given}, but {len(data)} arrays are given")
 
 
+def limited(data: NDArray, low: float | None, high: float | None) -> NDArray:
+    """Elements below `low` or above `high` become these. As in the original, `high` comes first where they cross."""
+    t = data.tensor
+    if t.is_floating_point() and not (low is not None and high is not None and low > high):
+        low, high = (None if v is None else in_range(v, t.dtype) for v in (low, high))
+        return op.clip(data, min=low, max=high, product=False)
+    # Limits of integers are compared as they are: torch's comparisons would convert them to the dtype first.
+    x, kept = t if t.is_floating_point() else t.double(), t
+    if low is not None:
+        kept = torch.where(x < low, t.new_tensor(in_range(low, t.dtype)), kept)
+    if high is not None:
+        kept = torch.where(x > high, t.new_tensor(in_range(high, t.dtype)), kept)
+    return op.where(type(data)(kept == t), data, type(data)(kept))
+
+
 @operator("data", method=True, stored=_stored.clipped)
 def clip(data, a_min, a_max):
     """Elements limited to [a_min, a_max]; the gradient on a limit is 1, beyond it 0.
@@ -358,11 +374,7 @@ def clip(data, a_min, a_max):
         >>> nd.clip(nd.array([-1.0, 0.5, 2.0]), 0.0, 1.0).asnumpy()
         array([0. , 0.5, 1. ], dtype=float32)
     """
-    if data.tensor.is_floating_point():
-        return op.clip(data, min=a_min, max=a_max, product=False)
-    t = data.tensor
-    kept = t.clamp(int(a_min), int(a_max))
-    return op.where(NDArray(kept == t), data, NDArray(kept))
+    return limited(data, a_min, a_max)
 
 
 @operator("a")

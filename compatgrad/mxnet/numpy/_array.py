@@ -404,6 +404,11 @@ def compare(name: str, a: Any, b: Any) -> Any:
             if name in ("equal", "not_equal") and not isinstance(v, onp.ndarray):
                 return name == "not_equal"
             raise TypeError(f"{name}: type {type(v)} not supported: expected an mx.np.ndarray or a number")
+    # A number becomes an integer where the array has integers, as in arithmetic.
+    if isinstance(x, torch.Tensor) and not isinstance(y, torch.Tensor) and x.dtype in _elementwise.INTEGERS:
+        b = y = _indexing.in_range(float(y), x.dtype)
+    elif isinstance(y, torch.Tensor) and not isinstance(x, torch.Tensor) and y.dtype in _elementwise.INTEGERS:
+        a = x = _indexing.in_range(float(x), y.dtype)
     try:
         if is_recording() and any(isinstance(v, NDArray) and _C.in_graph(v) for v in (a, b)):
             return _recorded_comparison(name, a, b)

@@ -14,6 +14,7 @@ from compatgrad import _C
 from .._docs import sharing
 from ..base import MXNetError
 from ..ndarray._operator import not_an_array, op, refuse, write
+from ..ndarray.arrays import limited
 from ..ndarray.ndarray import NDArray, is_recording
 from ..util import _check_ufunc_options
 from ._arguments import _publisher
@@ -88,7 +89,7 @@ _BODIES: dict[str, Callable[[Any], Any]] = {
     "tanh": op.tanh, "trunc": op.fix,
     "degrees": lambda x: x * (180 / math.pi), "radians": lambda x: x * (math.pi / 180),
 }  # fmt: skip
-_EXACT = frozenset(("abs", "negative", "positive", "sign", "square"))
+_EXACT = frozenset(("abs", "negative", "positive", "sign"))
 _ALIASES = {"abs": ("absolute", "fabs"), "degrees": ("rad2deg",), "radians": ("deg2rad",)}
 for _name, _body in _BODIES.items():
     _public(_unary(_name, _body, _name in _EXACT), *_ALIASES.get(_name, ()))
@@ -426,7 +427,7 @@ def clip(a: ndarray | float, a_min: float | None, a_max: float | None, out: ndar
     if isinstance(a, NUMBERS):  # with arrays as limits, NumPy would call this function again, without end
         return onp.clip(a, *[float(v) if isinstance(v, NDArray) else v for v in (a_min, a_max)])
     low, high = (None if v is None else float(v) for v in (a_min, a_max))
-    return finish(op.clip(ndarray._around(_array("clip", a)), min=low, max=high, product=False), out)
+    return finish(limited(ndarray._around(_array("clip", a)), low, high), out)
 
 
 @documented
