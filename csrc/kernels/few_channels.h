@@ -22,12 +22,14 @@ bool few_channels_fits(const FewChannels& s);
 
 // How many floats the functions below need to work in; the first one needs as many for each thread.
 int64_t few_channels_memory(const FewChannels& s);
-int64_t few_channels_grad_w_memory(const FewChannels& s, int threads);
+int64_t few_channels_grad_w_memory(const FewChannels& s, int64_t threads);
 
 // y (batch, out, ...) = the convolution of x (batch, in, ...) with w (out, in, ...), plus bias (out) unless that is
 // null.
-void few_channels(const FewChannels& s, const float* x, const float* w, const float* bias, float* y, float* memory);
+void few_channels(const FewChannels& s, const float* x, const float* w, const float* bias, float* y, float* memory,
+                  int64_t threads);
 // The gradient of w, from x and the gradient of the result. The order of sums does not depend on the number of threads.
-void few_channels_grad_w(const FewChannels& s, const float* x, const float* gy, float* gw, float* memory, int threads);
+void few_channels_grad_w(const FewChannels& s, const float* x, const float* gy, float* gw, float* memory,
+                         int64_t threads);
 
 }  // namespace cg::kernels

@@ -1,8 +1,8 @@
 // Convolutions with two axes of images of up to four channels, by kernels/few_channels.h.
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
 #include "kernels/few_channels.h"
+#include "kernels/threads.h"
 #include "ops/conv_ways.h"
 
 namespace cg {
@@ -28,10 +28,11 @@ Tensor few_channels_map(const Placement& p, const Tensor& image, const Tensor& w
   if (!s) return {};
   const Tensor x = image.contiguous(), filters = w.contiguous(), bias = b.defined() ? b.contiguous() : b;
   const Tensor y = at::empty(map, x.options());
-  const Tensor memory = at::empty({at::get_num_threads() * kernels::few_channels_memory(*s)}, x.options());
+  const int64_t threads = kernels::most_threads();
+  const Tensor memory = at::empty({threads * kernels::few_channels_memory(*s)}, x.options());
   kernels::few_channels(*s, x.const_data_ptr<float>(), filters.const_data_ptr<float>(),
                         bias.defined() ? bias.const_data_ptr<float>() : nullptr, y.mutable_data_ptr<float>(),
-                        memory.mutable_data_ptr<float>());
+                        memory.mutable_data_ptr<float>(), threads);
   return y;
 }
 Tensor no_image(const Placement&, const Tensor&, at::IntArrayRef, const Tensor&, const Tensor&, const Tensor&) {
@@ -41,7 +42,7 @@ Tensor few_channels_filters(const Placement& p, const Tensor& map, const Tensor&
   const auto s = few_channels_sizes(p, map, image.sizes(), map.sizes(), filters);
   if (!s) return {};
   const Tensor x = image.contiguous(), gy = map.contiguous(), gw = at::empty(filters, gy.options());
-  const int threads = at::get_num_threads();
+  const int64_t threads = kernels::most_threads();
   const Tensor memory = at::empty({kernels::few_channels_grad_w_memory(*s, threads)}, gy.options());
   kernels::few_channels_grad_w(*s, x.const_data_ptr<float>(), gy.const_data_ptr<float>(), gw.mutable_data_ptr<float>(),
                                memory.mutable_data_ptr<float>(), threads);

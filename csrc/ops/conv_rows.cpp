@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -16,21 +17,26 @@ namespace cg {
 namespace {
 
 // The numbers below the filter at each place, one place after the other, in the order of the filters.
-void fill_rows(const Tensor& x, const RowPlacement& p, int64_t height, int64_t width, float* to) {
+void fill_rows(const Tensor& x, const RowPlacement& p, int64_t height, int64_t width, float* rows) {
   const int64_t channels = x.size(1), row = x.size(3) * channels, image = x.size(2) * row;
+  const int64_t length = p.kernel[0] * p.kernel[1] * channels;
   const size_t bytes = channels * sizeof(float);
-  const float* from = x.const_data_ptr<float>();
-  for (int64_t n = 0; n < x.size(0); ++n, from += image)
-    for (int64_t a = 0; a < height; ++a)
-      for (int64_t b = 0; b < width; ++b)
-        for (int64_t i = 0; i < p.kernel[0]; ++i)
-          for (int64_t j = 0; j < p.kernel[1]; ++j, to += channels) {
-            const int64_t y = a * p.stride[0] - p.pad[0] + i, z = b * p.stride[1] - p.pad[1] + j;
-            if (y >= 0 && y < x.size(2) && z >= 0 && z < x.size(3))
-              std::memcpy(to, from + y * row + z * channels, bytes);
-            else
-              std::memset(to, 0, bytes);
-          }
+  const float* const from = x.const_data_ptr<float>();
+  const int64_t grain = std::max<int64_t>(1, kernels::kGrain / std::max<int64_t>(1, length));
+  kernels::in_threads(x.size(0) * height * width, grain, [&](int64_t begin, int64_t end) {
+    float* to = rows + begin * length;
+    for (int64_t place = begin; place < end; ++place) {
+      const int64_t n = place / (height * width), a = place / width % height, b = place % width;
+      for (int64_t i = 0; i < p.kernel[0]; ++i)
+        for (int64_t j = 0; j < p.kernel[1]; ++j, to += channels) {
+          const int64_t y = a * p.stride[0] - p.pad[0] + i, z = b * p.stride[1] - p.pad[1] + j;
+          if (y >= 0 && y < x.size(2) && z >= 0 && z < x.size(3))
+            std::memcpy(to, from + n * image + y * row + z * channels, bytes);
+          else
+            std::memset(to, 0, bytes);
+        }
+    }
+  });
 }
 CG_SIMD void finish(const float* x, int64_t n, bool add, bool rectify, float* y) {
   const float low = rectify ? 0 : -INFINITY;
@@ -85,14 +91,20 @@ Tensor convolve_rows(const Tensor& x, const Tensor& filters, const Tensor& bias,
   const Tensor result = y.view({x.size(0), size[0], size[1], maps}).permute({0, 3, 1, 2});
   if (!into.defined() && !rectify) return result;
   const Tensor& to = into.defined() ? into : result;
-  finish(y.const_data_ptr<float>(), y.numel(), into.defined(), rectify, to.mutable_data_ptr<float>());
+  const float* const from = y.const_data_ptr<float>();
+  float* const end = to.mutable_data_ptr<float>();
+  kernels::in_threads(y.numel(), kernels::kGrain,
+                      [&](int64_t i, int64_t last) { finish(from + i, last - i, into.defined(), rectify, end + i); });
   return to;
 }
 
+// MKL's products of few channels at many places gain less than the pass that makes negative results 0 takes, which is
+// part of oneDNN's convolution.
 bool rows_gain(int64_t places, int64_t maps, int64_t channels, int64_t numbers_of_channel) {
-  const int64_t numbers = maps * channels * numbers_of_channel;
-  if (few_rows(places, numbers)) return true;
-  return numbers_of_channel == 1 && !mkl_is_slow() && kernels::simd_level() >= 4;
+  constexpr int64_t kFewPlaces = 256, kManyChannels = 64;
+  if (few_rows(places, maps * channels * numbers_of_channel)) return true;
+  if (numbers_of_channel != 1 || mkl_is_slow() || kernels::simd_level() < 4) return false;
+  return places <= kFewPlaces || std::min(maps, channels) >= kManyChannels;
 }
 
 }  // namespace cg

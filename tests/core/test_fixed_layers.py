@@ -149,7 +149,7 @@ def check(x, layer, double, activation):
     if activation in ("none", "relu"):
         y = data(*expected.shape)
         before = y.double()
-        total = layer.add_to(y.contiguous(memory_format=torch.channels_last), x)
+        total = layer.add_to(y.clone(memory_format=torch.channels_last), x)
         close(total, AFTER[activation](before + double))
         close(layer.add_to(y.clone(), x), AFTER[activation](before + double))
 

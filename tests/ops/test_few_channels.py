@@ -119,3 +119,19 @@ def test_wrong_inputs_raise():
     for w, b in (((24, 4, 3, 3), 24), ((24, 3, 3, 3), 23), ((24, 3, 9, 9), 24), ((24, 3, 3), 24)):
         with pytest.raises((RuntimeError, ValueError)):
             ops.convolution(x, compatgrad.Variable(torch.randn(w)), compatgrad.Variable(torch.randn(b)))
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_deterministic_algorithms_have_memory_for_each_thread(threads):
+    """torch then says that it has one thread, while the loops keep theirs."""
+    torch.manual_seed(0)
+    x, w, before = torch.randn(8, 3, 64, 64), torch.randn(32, 3, 5, 5), torch.get_num_threads()
+    expected = ops.convolution(x, w).tensor
+    try:
+        torch.set_num_threads(threads)
+        torch.use_deterministic_algorithms(True)
+        for _ in range(5):
+            assert torch.equal(ops.convolution(x, w).tensor, expected)
+    finally:
+        torch.use_deterministic_algorithms(False)
+        torch.set_num_threads(before)
