@@ -121,16 +121,18 @@ CG_INLINE void scatter(const Rows& x, int64_t stride, int channels, int64_t coun
   }
 }
 
-// c (R vectors of two blocks) = the sum over k of a[r][k] b[k], or that added to c. Rows of a are `row` numbers apart,
-// its columns `step`; after each `inner` columns follow others, `outer` numbers further.
-template <int R, int N, int row, int step>
-CG_INLINE void product(const float* a, int64_t blocks, int64_t inner, int64_t outer, const float* b, int64_t next_b,
-                       float* c, int64_t next_c, bool add) {
-  V sum[R][N];
+template <int R, int N>
+CG_INLINE void clear(V (&sum)[R][N]) {
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 2
     for (int j = 0; j < N; ++j) sum[r][j] = V{};
+}
+// sum += the sum over k of a[r][k] b[k]. Rows of a are `row` numbers apart, its columns `step`; after each `inner`
+// columns follow others, `outer` numbers further.
+template <int R, int N, int row, int step>
+CG_INLINE void add_product(V (&sum)[R][N], const float* a, int64_t blocks, int64_t inner, int64_t outer, const float* b,
+                           int64_t next_b) {
   for (int64_t i = 0; i < blocks; ++i, a += outer)
     for (int64_t k = 0; k < inner; ++k, b += L) {
       V y[N];
@@ -143,6 +145,10 @@ CG_INLINE void product(const float* a, int64_t blocks, int64_t inner, int64_t ou
         for (int j = 0; j < N; ++j) sum[r][j] += x * y[j];
       }
     }
+}
+// c (R vectors of N blocks) = sum, or that added to c.
+template <int R, int N>
+CG_INLINE void write(V (&sum)[R][N], float* c, int64_t next_c, bool add) {
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 2
@@ -155,6 +161,15 @@ CG_INLINE void product(const float* a, int64_t blocks, int64_t inner, int64_t ou
       }
       store(to, sum[r][j]);
     }
+}
+// Both together, from sums of zero.
+template <int R, int N, int row, int step>
+CG_INLINE void product(const float* a, int64_t blocks, int64_t inner, int64_t outer, const float* b, int64_t next_b,
+                       float* c, int64_t next_c, bool add) {
+  V sum[R][N];
+  clear(sum);
+  add_product<R, N, row, step>(sum, a, blocks, inner, outer, b, next_b);
+  write(sum, c, next_c, add);
 }
 
 }  // namespace cg::kernels::lanes

@@ -98,7 +98,7 @@ bool winograd_fits(const Winograd& s) {
   const int64_t height = s.out_height(), width = s.out_width();
   const int64_t positions = s.in * s.out < kLargeFilters ? kPositions : 2 * kPositions;
   if (height <= 0 || width <= 0 || s.batch * height * width < positions) return false;
-  const Task t{s};
+  const Task t{{}, s};
   if (s.batch * t.rows() * t.columns() < kTiles) return false;
   if (4 * t.rows() * t.columns() * 10 > 17 * height * width) return false;
   const int64_t row = tiles::kPlaces * (s.in + s.out) * t.columns() * static_cast<int64_t>(sizeof(float));
@@ -106,14 +106,14 @@ bool winograd_fits(const Winograd& s) {
 }
 
 int64_t winograd_memory(const Winograd& s, bool in_place) {
-  Task t{s};
+  Task t{{}, s};
   return divide(t, Parts(t, in_place), nullptr);
 }
 
 void winograd(const Winograd& s, const float* x, const float* w, bool turned, const float* bias, float* y,
               float* memory) {
   const Loops& f = *loops();
-  Task t{s};
+  Task t{{}, s};
   const Parts parts(t, x == y);
   t.x = x, t.w = w, t.turned = turned, t.bias = bias, t.y = y;
   divide(t, parts, memory);
@@ -128,7 +128,7 @@ void winograd(const Winograd& s, const float* x, const float* w, bool turned, co
 
 void winograd_grad_w(const Winograd& s, const float* x, const float* gy, float* gw, float* memory) {
   const Loops& f = *loops();
-  Task t{s};
+  Task t{{}, s};
   const Parts parts(t, false);
   t.x = x, t.gy = gy, t.gw = gw;
   divide(t, parts, memory);

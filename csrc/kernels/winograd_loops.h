@@ -1,31 +1,18 @@
-// The loops of winograd.cpp, compiled once for each instruction set. Arrays of transformed numbers have the axes
-// (16 places of a tile, blocks of 16 channels, tiles, 16 channels).
+// The loops of winograd.cpp, compiled once for each instruction set.
 #pragma once
-#include <algorithm>
-#include <cstdlib>
-#include <memory>
-
-#include "kernels/lanes.h"
+#include "kernels/tile_parts.h"
 #include "kernels/winograd.h"
 
 namespace cg::kernels::tiles {
 
-using lanes::L;
-using lanes::V;
-
 constexpr int kPlaces = 16;
-inline int64_t blocks(int64_t channels) { return (channels + L - 1) / L; }
-// The distance of two places. Were it a power of two, all 16 places of a tile would compete for the same lines of a
-// cache.
-inline int64_t distance(int64_t vectors) { return (vectors + 1) * L; }
 
-struct Task {
+struct Task : Part {
   Winograd s;
   const float *x = nullptr, *w = nullptr, *bias = nullptr, *gy = nullptr;
   float *y = nullptr, *gw = nullptr;
   bool turned = false;
   float *filters = nullptr, *images = nullptr, *maps = nullptr;  // transformed
-  int64_t first = 0, last = 0;                                   // the rows of tiles of this part of the batch
 
   int64_t rows() const { return (s.out_height() + 1) / 2; }  // of tiles, of an image
   int64_t columns() const { return (s.out_width() + 1) / 2; }
@@ -37,63 +24,10 @@ struct Task {
   int64_t map_distance() const { return distance(blocks(s.out) * tiles()); }
   float* map(int64_t block) const { return maps + block * tiles() * L; }
 
-  // The rows of a part are divided into pieces for threads where there are few blocks. `f` is called with an image and
-  // the first and last row of its tiles that belong to the piece.
-  int64_t pieces(int64_t channels) const {
-    constexpr int64_t kWanted = 8;
-    return std::clamp<int64_t>(kWanted / blocks(channels), 1, last - first);
-  }
-  int64_t start(int64_t piece, int64_t count) const { return first + (last - first) * piece / count; }
   // Where a piece's transformed numbers start in those of a block.
   int64_t offset(int64_t piece, int64_t count) const { return (start(piece, count) - first) * columns() * L; }
-  template <class F>
-  CG_INLINE void each_image(int64_t piece, int64_t count, F&& f) const {
-    const int64_t end = start(piece + 1, count);
-    for (int64_t r = start(piece, count); r < end;) {
-      const int64_t n = r / rows(), from = r % rows(), to = std::min(rows(), from + end - r);
-      f(n, from, to);
-      r += to - from;
-    }
-  }
-  // How many rows of tiles of one image a piece has at most.
-  int64_t most_rows(int64_t count) const { return std::min(rows(), (last - first + count - 1) / count); }
 };
 
-struct Free {
-  void operator()(float* p) const { std::free(p); }
-};
-using Buffer = std::unique_ptr<float, Free>;
-inline Buffer buffer(int64_t vectors) {
-  const size_t bytes = static_cast<size_t>(vectors) * L * sizeof(float);
-  auto* p = static_cast<float*>(std::aligned_alloc(L * sizeof(float), bytes));
-  if (!p) throw std::bad_alloc();
-  std::memset(p, 0, bytes);
-  return Buffer(p);
-}
-CG_INLINE int channels_of(int64_t channels, int64_t block) {
-  return static_cast<int>(std::min<int64_t>(L, channels - block * L));
-}
-
-// r = T d T^t for the matrix T of one of the transforms, given as a function of a column.
-template <int rows, int inner, class F>
-CG_INLINE void both_sides(const V (&d)[inner][inner], V (&r)[rows][rows], F&& f) {
-  V half[rows][inner];
-#pragma GCC unroll 4
-  for (int j = 0; j < inner; ++j) {
-    V from[inner], to[rows];
-#pragma GCC unroll 4
-    for (int i = 0; i < inner; ++i) from[i] = d[i][j];
-    f(from, to);
-#pragma GCC unroll 4
-    for (int i = 0; i < rows; ++i) half[i][j] = to[i];
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < rows; ++i) f(half[i], r[i]);
-}
-#define CG_TRANSFORM(name, inner, outer, ...)                                           \
-  struct name {                                                                         \
-    CG_INLINE void operator()(const V (&d)[inner], V (&r)[outer]) const { __VA_ARGS__ } \
-  };
 CG_TRANSFORM(OfImage, 4, 4, r[0] = d[0] - d[2]; r[1] = d[1] + d[2]; r[2] = d[2] - d[1]; r[3] = d[1] - d[3];)
 CG_TRANSFORM(OfFilter, 3, 4, r[0] = d[0]; r[1] = 0.5f * (d[0] + d[1] + d[2]); r[2] = 0.5f * (d[0] - d[1] + d[2]);
              r[3] = d[2];)
@@ -102,35 +36,6 @@ CG_TRANSFORM(OfMap, 2, 4, r[0] = d[0]; r[1] = d[0] + d[1]; r[2] = d[0] - d[1]; r
 CG_TRANSFORM(ToFilter, 4, 3, r[0] = d[0] + 0.5f * (d[1] + d[2]); r[1] = 0.5f * (d[1] - d[2]);
              r[2] = 0.5f * (d[1] + d[2]) + d[3];)
 #undef CG_TRANSFORM
-
-CG_INLINE void put(const V (&r)[4][4], float* to, int64_t distance) {
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i)
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) lanes::store(to + (4 * i + j) * distance, r[i][j]);
-}
-CG_INLINE void get(V (&r)[4][4], const float* from, int64_t distance) {
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i)
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) lanes::load(r[i][j], from + (4 * i + j) * distance);
-}
-
-// Transforms the tiles of a strip, N x N numbers each, and moves `to` behind them. `width`: vectors of a row.
-template <int N, class F>
-CG_INLINE void put_tiles(const float* strip, int64_t width, int64_t rows, int64_t columns, F f, float*& to,
-                         int64_t distance) {
-  for (int64_t a = 0; a < rows; ++a)
-    for (int64_t b = 0; b < columns; ++b, to += L) {
-      V d[N][N], r[4][4];
-#pragma GCC unroll 4
-      for (int i = 0; i < N; ++i)
-#pragma GCC unroll 4
-        for (int j = 0; j < N; ++j) lanes::load(d[i][j], strip + ((2 * a + i) * width + 2 * b + j) * L);
-      both_sides(d, r, f);
-      put(r, to, distance);
-    }
-}
 
 // A block of output channels.
 CG_INLINE void filters(const Task& t, int64_t block) {
@@ -162,9 +67,9 @@ CG_INLINE void image(const Task& t, int64_t item) {
   const int64_t count = t.pieces(t.s.in), block = item / count, piece = item % count;
   const Winograd& s = t.s;
   const int64_t width = 2 * t.columns() + 2;
-  const Buffer strip = buffer((2 * t.most_rows(count) + 2) * width);
+  const Buffer strip = buffer((2 * t.most_rows(count, t.rows()) + 2) * width);
   float* to = t.image(block) + t.offset(piece, count);
-  t.each_image(piece, count, [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
+  t.each_image(piece, count, t.rows(), [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
     const int64_t top = 2 * from - s.pad[0], lines = 2 * (end - from) + 2;
     const int64_t low = std::max<int64_t>(0, top), high = std::max(low, std::min(s.height, top + lines));
     std::memset(strip.get(), 0, (low - top) * width * sizeof(V));
@@ -172,7 +77,7 @@ CG_INLINE void image(const Task& t, int64_t item) {
     lanes::gather(t.x + ((n * s.in + block * L) * s.height + low) * s.width, t.x + s.batch * s.in * s.height * s.width,
                   s.height * s.width, channels_of(s.in, block), (high - low) * s.width,
                   {strip.get() + ((low - top) * width + s.pad[1]) * L, s.width, width});
-    put_tiles<4>(strip.get(), width, end - from, t.columns(), OfImage(), to, t.image_distance());
+    put_tiles<4, 4, 2>(strip.get(), width, end - from, t.columns(), OfImage(), to, t.image_distance());
   });
 }
 
@@ -181,15 +86,15 @@ CG_INLINE void map(const Task& t, int64_t item) {
   const int64_t count = t.pieces(t.s.out), block = item / count, piece = item % count;
   const Winograd& s = t.s;
   const int64_t width = 2 * t.columns();
-  const Buffer strip = buffer(2 * t.most_rows(count) * width);
+  const Buffer strip = buffer(2 * t.most_rows(count, t.rows()) * width);
   float* to = t.map(block) + t.offset(piece, count);
-  t.each_image(piece, count, [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
+  t.each_image(piece, count, t.rows(), [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
     const int64_t high = std::min(s.out_height(), 2 * end);
     std::memset(strip.get() + (high - 2 * from) * width * L, 0, (2 * end - high) * width * sizeof(V));
     lanes::gather(t.gy + ((n * s.out + block * L) * s.out_height() + 2 * from) * s.out_width(),
                   t.gy + s.batch * s.out * s.out_height() * s.out_width(), s.out_height() * s.out_width(),
                   channels_of(s.out, block), (high - 2 * from) * s.out_width(), {strip.get(), s.out_width(), width});
-    put_tiles<2>(strip.get(), width, end - from, t.columns(), OfMap(), to, t.map_distance());
+    put_tiles<2, 4, 2>(strip.get(), width, end - from, t.columns(), OfMap(), to, t.map_distance());
   });
 }
 
@@ -199,13 +104,13 @@ CG_INLINE void result(const Task& t, int64_t item) {
   const Winograd& s = t.s;
   const int64_t width = 2 * t.columns();
   const int channels = channels_of(s.out, block);
-  const Buffer strip = buffer(2 * t.most_rows(count) * width);
+  const Buffer strip = buffer(2 * t.most_rows(count, t.rows()) * width);
   float first[L] = {};
   if (t.bias) std::memcpy(first, t.bias + block * L, channels * sizeof(float));
   V bias;
   lanes::load(bias, first);
   const float* from_map = t.map(block) + t.offset(piece, count);
-  t.each_image(piece, count, [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
+  t.each_image(piece, count, t.rows(), [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
     for (int64_t a = 0; a < end - from; ++a)
       for (int64_t b = 0; b < t.columns(); ++b, from_map += L) {
         V m[4][4], r[2][2];

@@ -1,11 +1,15 @@
 #include "ops/conv_ways.h"
 
+#include <ATen/ops/sum.h>
+
+#include <cmath>
+
 #include "kernels/raw.h"
 
 namespace cg {
 namespace {
 
-const ConvolutionWay* const kWays[] = {&kWinograd, &kPointwise, &kFewChannels,
+const ConvolutionWay* const kWays[] = {&kWinograd, &kSteps, &kPointwise, &kFewChannels,
                                        &kColumns};  // in the order in which they are tried
 
 bool fit(const Placement& p, at::IntArrayRef image, at::IntArrayRef map, at::IntArrayRef filters) {
@@ -29,6 +33,8 @@ Tensor first(const Placement& p, at::IntArrayRef filters, F&& f) {
 }
 
 }  // namespace
+
+Tensor if_finite(const Tensor& gw) { return std::isfinite(at::sum(gw).item<float>()) ? gw : Tensor(); }
 
 Tensor map_by_way(const Placement& p, const Tensor& image, const Tensor& w, const Tensor& b, at::IntArrayRef map) {
   if (!fit(p, image.sizes(), map, w.sizes()) || !kernels::raw(image, w) || !takes_bias(b, image, map[1])) return {};

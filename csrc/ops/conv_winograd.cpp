@@ -1,8 +1,5 @@
 // Convolutions with filters of 3 x 3 and stride 1 on the CPU, by kernels/winograd.h.
 #include <ATen/ops/empty.h>
-#include <ATen/ops/sum.h>
-
-#include <cmath>
 
 #include "kernels/winograd.h"
 #include "ops/conv_ways.h"
@@ -52,9 +49,7 @@ Tensor winograd_filters(const Placement& p, const Tensor& map, const Tensor& ima
   const Tensor x = image.contiguous(), gy = map.contiguous(), gw = at::empty(filters, gy.options());
   const Tensor memory = at::empty({kernels::winograd_memory(s, false)}, gy.options());
   kernels::winograd_grad_w(s, floats(x), floats(gy), gw.mutable_data_ptr<float>(), memory.mutable_data_ptr<float>());
-  // A number of an image at its border does not reach all of a filter. The transforms add and subtract them all, so
-  // that one that is not finite would.
-  return std::isfinite(at::sum(gw).item<float>()) ? gw : Tensor();
+  return if_finite(gw);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ SHAPES = {  # images, filters; the limit is 2**20 products
     "few places": ((5, 64, 4, 4), (64, 64, 3, 3)),
     "one image, few places": ((1, 130, 4, 4), (120, 130, 3, 3)),
     "few places, one by one": ((2, 400, 3, 4), (350, 400, 1, 1)),
-    "large filters in steps": ((6, 264, 7, 8), (250, 264, 4, 4)),
+    "large filters in steps": ((6, 264, 7, 8), (250, 264, 4, 5)),
 }
 
 
