@@ -13,6 +13,7 @@ import torch
 from torch import fx
 from torch.utils import _pytree
 
+from compatgrad import _C
 from compatgrad.exporting import _target as targets
 from compatgrad.exporting._graph import Assembly, Unfitted
 from compatgrad.exporting._target import Target
@@ -62,6 +63,8 @@ class Exporter:
         self.target.choose_frontend(flat)
         self.examples = [targets.tensor_of(flat[k]) for k in at]
         self.needs = [targets.needs_gradient(flat[k]) for k in at]
+        self.marked = [targets.is_marked(flat[k]) for k in at]
+        self.target.receiving = [isinstance(flat[k], _C.Variable) and n for k, n in zip(at, self.needs, strict=True)]
         paths = [path for path, _ in _pytree.tree_flatten_with_path((args, kwargs))[0]]
         self.names = _names([paths[k] for k in at], self.target.target)
 
@@ -125,7 +128,9 @@ class Exporter:
         """The result of a call after which the states exist that the code makes when it is first called."""
         try:
             with self.target.unchanged(state), targets.Undo():
-                return self._call()
+                result = self._call()
+                self.target.note_gradients()  # before Undo clears gradients that were written to arrays
+                return result
         except Exception as e:
             raise_readable(e, self.who)
             raise
@@ -242,7 +247,7 @@ class Exporter:
         expected, found = results(self._call), results(graph)
         whole = max((_scale(a) for _, a in expected), default=0.0)
         for (name, a), (_, b) in zip(expected, found, strict=True):
-            if not _close(a, b, whole):
+            if not close(a, b, whole):
                 raise ExportError(
                     f"{self.who}: {name} of the graph differs from the network's by {_difference(a, b)}, tested with "
                     "other parameters than in the trace: the network reads values of its parameters or of other arrays "
@@ -261,7 +266,7 @@ class Exporter:
         with self.target.unchanged(self.state), targets.mode_of(own, self.target.train):
             _, expected = _gradients(own, lambda: own(*args, **kwargs), inputs, gys)
         whole = max((_scale(g) for g in expected.values()), default=0.0)
-        return [name for name, g in found.items() if not _close(expected[name], g.to(expected[name].dtype), whole)]
+        return [name for name, g in found.items() if not close(expected[name], g.to(expected[name].dtype), whole)]
 
 
 def _gradients(
@@ -287,7 +292,7 @@ def _scale(a: torch.Tensor) -> float:
     return float(finite.max()) if finite.numel() else 0.0
 
 
-def _close(a: torch.Tensor, b: torch.Tensor, whole: float) -> bool:
+def close(a: torch.Tensor, b: torch.Tensor, whole: float) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     if not (a.is_floating_point() or a.is_complex()):

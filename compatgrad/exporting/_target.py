@@ -43,7 +43,11 @@ class Target:
         elif parameters is None and _has_parameters(getattr(target, "__self__", None)):
             self.holder = target.__self__
         self.frontend: Adapter | None = None
-        self.leaves_gradients = False  # whether a run put gradients into parameters
+        self.leaves_gradients = False  # whether the first run put gradients into parameters
+        # the numbers, among `receivers`, of those whose gradients `run` returns after the result
+        self.returned: Sequence[int] | None = None
+        self.receiving: Sequence[bool] = ()  # for each input whether passes leave a gradient in it
+        self.first_gradients: float | None = None  # what fills the gradients of `receivers` before a run
 
     def choose_frontend(self, leaves: Sequence[Any]) -> None:
         """Sets the frontend: that of the target, or that of the first Variable among the inputs."""
@@ -75,19 +79,42 @@ class Target:
     # ---- runs --------------------------------------------------------------------------------------------------------
 
     def run(self, tensors: Sequence[torch.Tensor], needs: Sequence[bool], rebuild: Callable[..., Any]) -> Any:
-        """Calls the target and returns its result, with Variables replaced by tensors."""
+        """Calls the target and returns its result, with Variables replaced by tensors; if `returned` is set, a pair of
+        the result and the gradients that the call leaves there."""
         if self.frontend is None:
             args, kwargs = rebuild(tensors)
             with mode_of(self.target, self.train):
                 return self._read(self.target(*args, **kwargs))
-        args, kwargs = rebuild([self.frontend.variable(t, n) for t, n in zip(tensors, needs, strict=True)])
+        inputs = [self.frontend.variable(t, n) for t, n in zip(tensors, needs, strict=True)]
+        if self.first_gradients is not None:
+            for v in self.receivers(inputs):
+                _put_gradient(v, torch.full_like(tensor_of(v), self.first_gradients))
+        args, kwargs = rebuild(inputs)
         # the code itself decides whether MXNet records and whether nnabla's graphs are static
         with self.frontend.modes(self.train), using_modes(recording=False, auto_forward=_C.get_mode("auto_forward")):
             result = self.target(*args, **kwargs)
             flat = _pytree.tree_leaves(result)
             if waiting := [y for y in flat if isinstance(y, _C.DeferredVariable) and y.parent and y.data._lazy]:
                 _C.deferred_forward(waiting, False, False, None, None, None)
-            return self._read(result)
+            if self.returned is None:
+                return self._read(result)
+            receivers = self.receivers(inputs)
+            return self._read(result), [gradient_of(receivers[k]) for k in self.returned]
+
+    def receivers(self, inputs: Sequence[Any]) -> list[Any]:
+        """The parameters and inputs in which passes leave new gradients, other than those whose gradients are arrays
+        that passes write to."""
+        own = [v for v in self.variables() if buffer_of(v) is None]
+        return own + [v for v, is_receiver in zip(inputs, self.receiving, strict=True) if is_receiver]
+
+    def note_gradients(self) -> None:
+        """Notes whether there are gradients, after a run without gradients before it."""
+        self.leaves_gradients = any(gradient_of(v) is not None for v in self.variables())
+
+    def variables(self) -> list[Any]:
+        """The parameters, as Variables."""
+        found = [] if self.frontend is None else [v for _, v in self.frontend.parameters(self.holder)]
+        return found + list((self.given or {}).values())
 
     def differentiable(self, module: Any) -> torch.nn.Module:
         """The target as a module whose gradients, in torch's autograd, are those that its frontend computes."""
@@ -124,14 +151,12 @@ class Target:
         """
         values = {name: t.detach().clone() for name, t in state.items()}
         holders = [(h, dict(h.__dict__)) for h in _holders(self.holder)]
-        variables = [] if self.frontend is None else [v for _, v in self.frontend.parameters(self.holder)]
-        variables += list((self.given or {}).values())
-        gradients = [(v, _gradient(v)) for v in variables]
+        variables = self.variables()
+        gradients = [(v, _kept_gradient(v)) for v in variables]
         try:
             for v in variables:
                 _clear_gradient(v)
             yield
-            self.leaves_gradients |= any(_gradient(v) is not None for v in variables)
         finally:
             for h, attributes in holders:
                 h.__dict__.clear()
@@ -187,13 +212,26 @@ def _holders(target: Any) -> Iterator[Any]:
             todo += block._children.values()
 
 
-def _gradient(v: Any) -> Any:
+def buffer_of(v: Any) -> Any:
+    """The array, as a Variable, to which passes write the gradient of `v`; None if gradients of `v` are new tensors."""
+    return None if isinstance(v, _C.DeferredVariable) else _C.gradient_of(v)
+
+
+def gradient_of(v: Any) -> Any:
+    """The gradient in a Variable; None if it has none, or an array of zeros that passes write to."""
     if isinstance(v, _C.DeferredVariable):
-        return None if v.grad._lazy else v.grad.read().clone()
+        return None if v.grad._lazy else v.grad.read()
     buffer = _C.gradient_of(v)
     if buffer is None:
         return v._grad_tensor
-    return buffer.tensor.clone() if buffer.tensor.any() else None
+    return buffer.tensor if buffer.tensor.any() else None
+
+
+def _kept_gradient(v: Any) -> Any:
+    """The gradient, which later passes do not change."""
+    g = gradient_of(v)
+    written = isinstance(v, _C.DeferredVariable) or buffer_of(v) is not None
+    return g.clone() if written and g is not None else g
 
 
 def _clear_gradient(v: Any) -> None:
@@ -216,6 +254,16 @@ def _put_gradient(v: Any, g: Any) -> None:
         v._grad_tensor = g
 
 
+def receive(v: Any, way: str, g: Any) -> None:
+    """Gives a Variable a gradient that replaces the one that it has or is added to it, or removes its gradient."""
+    if way == "add" and (before := gradient_of(v)) is not None:
+        g = before + g
+    if g is not None and not isinstance(v, _C.DeferredVariable):
+        v._grad_tensor = g
+    else:
+        _put_gradient(v, g)
+
+
 @contextlib.contextmanager
 def mode_of(module: torch.nn.Module, train: bool) -> Iterator[None]:
     before = [(m, m.training) for m in module.modules()]
@@ -233,14 +281,19 @@ def is_input(x: Any) -> bool:
 
 def tensor_of(x: Any) -> torch.Tensor:
     """The values of an example input."""
-    if isinstance(x, np.ndarray):
-        return torch.from_numpy(np.ascontiguousarray(x))
     found: torch.Tensor
-    if isinstance(x, _C.DeferredVariable):
+    if isinstance(x, np.ndarray):
+        found = torch.from_numpy(x if x.flags.c_contiguous else np.ascontiguousarray(x))
+    elif isinstance(x, _C.DeferredVariable):
         found = x.data.read().detach()
     else:
         found = x.detach() if isinstance(x, torch.Tensor) else x.tensor
     return found
+
+
+def is_marked(x: Any) -> bool:
+    """Whether passes write the gradient of an input to an array."""
+    return isinstance(x, _C.Variable) and buffer_of(x) is not None
 
 
 def needs_gradient(x: Any) -> bool:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
+from operator import is_
+from typing import Any, cast
 
+import numpy as np
 import torch
+from torch import fx
 from torch._functorch import config as functorch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree
 
 from compatgrad import _C
 from compatgrad.core.torch_call import call_with
+from compatgrad.exporting import _flat
 from compatgrad.exporting import _target as targets
-from compatgrad.exporting._run import Exporter
+from compatgrad.exporting._step import StepExporter
 from compatgrad.exporting._trace import ExportError
 from compatgrad.exporting.module import TorchModule
 
@@ -32,9 +39,12 @@ def compile(
     """Compiles a function: it is traced as by `export`, and the whole graph is compiled by `torch.compile`. It is
     traced at the first call, and again if the structure, dtypes, sizes that are not dynamic, fixed arguments or the
     train mode are new. The result never falls back to running `fn` itself: it raises an error, like `export`, if `fn`
-    cannot be traced or compiled; if `fn` calls `backward` and leaves gradients in its parameters, because a graph has
-    only results; and in a backward pass, if the gradients of `fn` are not those of its calls (unchained Variables,
-    functions that define their own gradient).
+    cannot be traced or compiled; and in a backward pass, if the gradients of `fn` are not those of its calls (unchained
+    Variables, functions that define their own gradient).
+
+    A function that runs `backward` itself, with gradients of any order inside, becomes one graph of all its passes: a
+    call leaves the same gradients in parameters and inputs as `fn`. Such a graph is compiled for fixed sizes, also of
+    the batch, and its results have no gradients. The optimizer's update comes after the call, not into `fn`.
 
     Args:
         fn: a Chainer link, a Gluon block, a function of Variables, or a torch module, which may contain such.
@@ -47,7 +57,8 @@ def compile(
         parameters of `fn` as with `fn` itself; for torch tensors it returns tensors of torch's autograd.
 
     Raises:
-        ExportError: in a call, if `fn` cannot be written as one graph.
+        ExportError: in a call, if `fn` cannot be written as one graph, or runs `backward` and changes the gradients of
+            before in another way than replacing them or adding to them.
         TypeError: `fn` is not callable, or the option `fullgraph` is given.
 
     Example:
@@ -70,21 +81,25 @@ def compile(
     return compiled
 
 
+_MANY = 8  # compiled steps before a warning
+
+
 class _Compiled:
     def __init__(self, fn: Any, parameters: Any, frontend: str | None, dynamic: Any, options: dict[str, Any]) -> None:
         if "fullgraph" in options:
             raise TypeError("interop.compile: fullgraph cannot be chosen: a part that is not compiled is an error")
         self.fn, self.parameters, self.frontend, self.dynamic, self.options = fn, parameters, frontend, dynamic, options
-        self.graphs: dict[Any, _CompiledGraph] = {}
+        self.graphs: dict[Any, _CompiledGraph | _CompiledStep] = {}
+        self.recent: dict[Any, _CompiledGraph | _CompiledStep] = {}  # graphs by what `_look` returns
         # dynamic sizes and mode, by the structure of the inputs
         self.kinds: dict[Any, tuple[list[dict[int, str]], str]] = {}
         self.__name__ = getattr(fn, "__name__", type(fn).__name__)
         self.exporter(False)  # raises errors in the arguments
 
-    def exporter(self, train: bool) -> Exporter:
-        return Exporter("interop.compile", self.fn, self.parameters, self.frontend, train)
+    def exporter(self, train: bool) -> StepExporter:
+        return StepExporter("interop.compile", self.fn, self.parameters, self.frontend, train)
 
-    def graph_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _CompiledGraph:
+    def graph_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _CompiledGraph | _CompiledStep:
         flat, structure = _pytree.tree_flatten((args, kwargs))
         kind = (structure, tuple([type(x) for x in flat]))
         if kind not in self.kinds:
@@ -100,9 +115,21 @@ class _Compiled:
             looks.append((t.dtype, t.device, *sizes))
         fixed = tuple([repr(x) for x in flat if not targets.is_input(x)]) if len(given) < len(flat) else ()
         train = bool(self.fn.training) if mode == "module" else bool(mode) and _C.get_mode(mode)
-        key = (kind, *looks, fixed, train)
+        key = (kind, *looks, fixed, train, torch.get_num_threads())
         if key not in self.graphs:
-            self.graphs[key] = _CompiledGraph(self.exporter(train), args, kwargs, self.dynamic, self.options)
+            exporter = self.exporter(train)
+            graph = exporter.run(args, kwargs, self.dynamic, True)
+            if exporter.leaves and any(places):
+                self.kinds[kind] = [{}] * len(places), mode  # a step is compiled for fixed sizes
+                return self.graph_for(args, kwargs)
+            if exporter.leaves and len(self.graphs) == _MANY:
+                warnings.warn(
+                    f"interop.compile: {self.__name__} runs backward, so each combination of sizes is compiled, which "
+                    f"takes seconds, and this is number {_MANY + 1}: pad its inputs to few sizes",
+                    stacklevel=3,
+                )
+            made = _CompiledStep if exporter.leaves else _CompiledGraph
+            self.graphs[key] = made(exporter, graph, self.options)
         return self.graphs[key]
 
     def _kind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[dict[int, str]], str]:
@@ -113,7 +140,35 @@ class _Compiled:
         return places, "module" if frontend is None else frontend.training_mode
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.graph_for(args, kwargs).run(args, kwargs)
+        tensors, look = (None, None) if kwargs else self._look(args)
+        graph = self.recent.get(look)
+        if graph is None:
+            graph = self.graph_for(args, kwargs)
+            if look is not None:
+                self.recent[look] = graph
+        try:
+            return graph.run(args, kwargs, tensors)
+        except _Outdated:
+            self.graphs = {key: g for key, g in self.graphs.items() if g is not graph}
+            self.recent = {key: g for key, g in self.recent.items() if g is not graph}
+            return self.graph_for(args, kwargs).run(args, kwargs, tensors)
+
+    def _look(self, args: tuple[Any, ...]) -> tuple[list[torch.Tensor] | None, tuple[Any, ...] | None]:
+        """The tensors of the arguments, and what a graph depends on, found faster than by `graph_for`; None if the
+        arguments are not simple."""
+        tensors = []
+        modes = _C.get_mode("train"), _C.get_mode("training"), getattr(self.fn, "training", None)
+        looks: list[Any] = [modes, torch.get_num_threads()]
+        for x in args:
+            if not targets.is_input(x):
+                return None, None
+            t = targets.tensor_of(x)
+            tensors.append(t)
+            if isinstance(x, np.ndarray):  # its attributes take less time than a tensor's
+                looks += (x.dtype.num, x.shape)
+            else:
+                looks += (type(x), t.dtype, t.shape, t.device)
+        return tensors, tuple(looks)
 
 
 class _CompiledGraph(torch.nn.Module):
@@ -121,16 +176,10 @@ class _CompiledGraph(torch.nn.Module):
 
     compiled: Callable[..., Any]
 
-    def __init__(self, exporter: Exporter, args: Any, kwargs: Any, dynamic: Any, options: dict[str, Any]) -> None:
+    def __init__(self, exporter: StepExporter, graph: fx.GraphModule, options: dict[str, Any]) -> None:
         super().__init__()
-        self.graph = exporter.run(args, kwargs, dynamic, True)
-        target = exporter.target
-        if target.leaves_gradients:
-            raise ExportError(
-                "interop.compile: the function calls backward and leaves gradients in its parameters, but a compiled "
-                "function only has results: return the gradients, or call backward on the compiled function's result"
-            )
-        self.wraps, self.places = target.frontend, exporter.places
+        self.graph = graph
+        self.wraps, self.places = exporter.target.frontend, exporter.places
         self.legacy = list(exporter.module._legacy) if isinstance(exporter.module, TorchModule) else []
         self.wrong = "" if exporter.random else _wrong_gradients(exporter, self.graph)
         self.__dict__["compiled"] = torch.compile(self.graph, fullgraph=True, **options)
@@ -154,7 +203,7 @@ class _CompiledGraph(torch.nn.Module):
     def _refuse(self, gradients: Any) -> None:
         raise ExportError(self.wrong)
 
-    def run(self, args: Any, kwargs: Any) -> Any:
+    def run(self, args: Any, kwargs: Any, tensors: list[torch.Tensor] | None) -> Any:
         given = [x for x in _pytree.tree_leaves((args, kwargs)) if targets.is_input(x)]
         if all(isinstance(x, torch.Tensor) for x in given):
             return self(*given)
@@ -172,6 +221,98 @@ class _CompiledGraph(torch.nn.Module):
         return call_with(self, pairs, tuple(variables), {})
 
 
+class _Outdated(Exception):
+    """A parameter has another dtype, shape, order in memory or device than when the graph was compiled."""
+
+
+class _CompiledStep:
+    """The graph of a function that runs backward passes: a call is one function of tensors, and assigns gradients."""
+
+    def __init__(self, exporter: StepExporter, graph: fx.GraphModule, options: dict[str, Any]) -> None:
+        module, target, frontend = exporter.module, exporter.target, exporter.target.frontend
+        assert isinstance(module, TorchModule) and frontend is not None
+        self.frontend = frontend
+        written = dict(exporter.written)
+        reads: dict[str, Callable[[], torch.Tensor]] = {}
+        paths = {id(m): path for path, m in module.named_modules()}
+        for variable, place, name in module._legacy:
+            reads[f"{paths[id(place)]}.{name}".lstrip(".")] = partial(targets.tensor_of, variable)
+        for buffer, place, name in module._legacy_buffers:
+            reads[f"{paths[id(place)]}.{name}".lstrip(".")] = buffer.read
+        for name, variable in written.items():
+            reads[name] = partial(_written_gradient, variable)
+        used = {node.target for node in graph.graph.find_nodes(op="get_attr")}
+        self.reads = [read for name, read in reads.items() if name in used]
+        flat, (result, _) = _flat.lifted(graph, [name for name in reads if name in used])
+        self.count, self.rebuild = _flat.rebuilder(result)
+        self.written = [variable for name, variable in written.items() if name in used]
+        self.variables = [v for v in target.variables() if targets.buffer_of(v) is None]
+        self.inputs = [k for k, receives in enumerate(target.receiving) if receives]
+        self.ways = [exporter.ways.get(k) for k in range(len(self.variables) + len(self.inputs))]
+        self.refusals: dict[int, Any] = {}  # recorded results whose gradients are errors
+        self.state = [read() for read in self.reads]
+        self.run_flat = _flat.compiled(flat, [*exporter.examples, *self.state], options)
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor] | None) -> Any:
+        given: Sequence[Any] = args
+        if tensors is None:
+            given = [x for x in _pytree.tree_leaves((args, kwargs)) if targets.is_input(x)]
+            tensors = [targets.tensor_of(x) for x in given]
+        state = [read() for read in self.reads]
+        if not all(map(is_, state, self.state)):
+            if [_layout(t) for t in state] != [_layout(t) for t in self.state]:
+                raise _Outdated
+            self.state = state
+        found = self.run_flat(*[t.contiguous() for t in tensors], *state)
+        gradients = iter(found[self.count :])
+        for v, way in zip(chain(self.variables, [given[k] for k in self.inputs]), self.ways, strict=True):
+            if way is not None:
+                targets.receive(v, way, None if way == "clear" else next(gradients))
+        for v in self.written:
+            _C.fresh(v, True)
+        if all(isinstance(x, torch.Tensor) for x in given):
+            return self.rebuild(found[: self.count])
+        return self.rebuild([self._constant(k, t) for k, t in enumerate(found[: self.count])])
+
+    def _constant(self, k: int, t: torch.Tensor) -> Any:
+        """A Variable that cannot be differentiated; a pass that tries to would otherwise end without an effect."""
+        y = self.frontend.variable(t, False)
+        if self.frontend.deferred:
+            return y
+        if k not in self.refusals:
+            own, refused = self.frontend.variable_class._frontend, cast(Any, _Refusal).apply
+            with self.frontend.modes(True):
+                refusal = _C.torch_call(own, lambda: refused(_ANY, t), (), None, None, None)
+            self.refusals[k] = refusal
+        _C.share_place(y, self.refusals[k])
+        return y
+
+
+_ANY = torch.zeros((), requires_grad=True)
+
+
+class _Refusal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, leaf: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+        return t.view_as(t)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise ExportError(
+            "interop.compile: the result of a compiled function that runs backward itself has no gradient: compile a "
+            "function that does not run backward, or use the gradients that it leaves"
+        )
+
+
+def _layout(t: torch.Tensor) -> tuple[Any, ...]:
+    return t.dtype, t.shape, t.stride(), t.device
+
+
+def _written_gradient(variable: Any) -> torch.Tensor:
+    tensor: torch.Tensor = targets.buffer_of(variable).tensor
+    return tensor
+
+
 def _go_back_often(node: Any) -> None:
     """Makes torch keep the graph of a compiled function for several backward passes, which needs a global option."""
     patches = []
@@ -187,7 +328,7 @@ def _go_back_often(node: Any) -> None:
     node.register_hook(after)
 
 
-def _wrong_gradients(exporter: Exporter, graph: Any) -> str:
+def _wrong_gradients(exporter: StepExporter, graph: Any) -> str:
     """The error text for a backward pass whose gradients would differ from those of the function; empty if they do
     not."""
     names = exporter.wrong_gradients(graph)

@@ -33,6 +33,7 @@ RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "6
 
 TORCH, NATIVE, FRONTEND, CHAINER = "torch", "native", "compatgrad", "Chainer"
 COMPILED, JAX = "compiled torch", "JAX"
+COMPILED_HERE = "compatgrad compiled"  # by interop.compile
 BEST = "torch best"  # with channels last, fused attention and fused optimizers
 # nnabla programs with static and dynamic graphs, on compatgrad and on the original
 STATIC, DYNAMIC, NNABLA_STATIC, NNABLA_DYNAMIC = "nn static", "nn dynamic", "nnabla static", "nnabla dynamic"
@@ -54,6 +55,8 @@ PAIRS = [
     (FRONTEND, CHAINER),
     (FRONTEND, COMPILED),
     (FRONTEND, JAX),
+    (COMPILED_HERE, TORCH),
+    (COMPILED_HERE, JAX),
     (STATIC, TORCH),
     (STATIC, BEST),
     (STATIC, NNABLA_STATIC),
@@ -133,7 +136,12 @@ TARGETS = {
         for here, original in ((FRONTEND, CHAINER), (NN, NNABLA), (MX, MXNET))
         for other in (TORCH, original)
     },
-    **{(name, here, other): 0.8 for name in second.NAMES for here in (NATIVE, FRONTEND) for other in (TORCH, JAX)},
+    **{
+        (name, here, other): 0.8
+        for name in second.NAMES
+        for here in (NATIVE, FRONTEND, COMPILED_HERE)
+        for other in (TORCH, JAX)
+    },
 }
 
 
@@ -200,6 +208,8 @@ def commands(module: str, pythons: dict[str, str | None], device: str = "cpu") -
     if module == "second":
         if pythons.get("jax"):
             found[JAX] = [pythons["jax"], "-m", "tests.benchmarks.second_jax"]
+        if pythons.get("compiled"):
+            found[COMPILED_HERE] = [*found[FRONTEND], "compiled"]
         if pythons.get("chainer"):
             found[CHAINER] = [pythons["chainer"], "-m", "tests.benchmarks.second_chainer"]
         return found

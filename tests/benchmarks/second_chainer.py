@@ -1,4 +1,9 @@
-"""Programs that differentiate twice, in Chainer: a gradient penalty, a Hessian-vector product, MAML."""
+"""Programs that differentiate twice, in Chainer: a gradient penalty, a Hessian-vector product, MAML.
+
+With the argument `compiled` the steps of MAML are compiled by `interop.compile`, all but the optimizer's update.
+"""
+
+import sys
 
 import chainer
 import chainer.functions as F
@@ -9,6 +14,9 @@ from chainer import optimizers
 from tests.benchmarks import second
 from tests.benchmarks.steps_chainer import floats, labels, training_step
 from tests.benchmarks.worker import serve
+
+COMPILED = sys.argv[1:] == ["compiled"]
+MAML = "second sine", "second images"
 
 
 def cross_entropy(y, t):
@@ -113,13 +121,34 @@ def hessian():
     return step
 
 
+def compiled_step(model, optimizer, lossfun, arrays):
+    from compatgrad import interop
+
+    optimizer.setup(model)
+
+    def gradients(*arrays):
+        loss = lossfun(*arrays)
+        model.cleargrads()
+        loss.backward()
+        return loss
+
+    compiled = interop.compile(gradients, parameters=model)
+
+    def step():
+        compiled(*arrays)
+        optimizer.update()
+
+    return step
+
+
 def maml(model, forward, lossfun, tasks, n_steps):
     """A step of Adam on the losses after `n_steps` steps of gradient descent in each task."""
     params = [p for link in model for p in (link.W, link.b)]
+    arrays = [a for task in tasks for a in task]
 
-    def outer():
+    def outer(*arrays):
         total = 0
-        for x, t, new_x, new_t in tasks:
+        for x, t, new_x, new_t in zip(*[iter(arrays)] * 4):  # noqa: B905
             fast = params
             for _ in range(n_steps):
                 gradient = chainer.grad([lossfun(forward(fast, x), t)], fast, enable_double_backprop=True)
@@ -127,7 +156,9 @@ def maml(model, forward, lossfun, tasks, n_steps):
             total += lossfun(forward(fast, new_x), new_t)
         return total / len(tasks)
 
-    return training_step(model, optimizers.Adam(), outer)
+    if COMPILED:
+        return compiled_step(model, optimizers.Adam(), outer, arrays)
+    return training_step(model, optimizers.Adam(), lambda: outer(*arrays))
 
 
 def sine(n_steps):
@@ -168,4 +199,5 @@ def images(n_steps):
 
 
 if __name__ == "__main__":
-    serve(second.programs(penalty, hessian, sine, images))
+    programs = second.programs(penalty, hessian, sine, images)
+    serve({name: f for name, f in programs.items() if name.startswith(MAML) or not COMPILED})

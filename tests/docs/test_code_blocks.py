@@ -8,6 +8,9 @@ readers do not see:
     <!-- program: NAME -->    tests/packaging/test_readme.py runs it
 """
 
+import atexit
+import functools
+import os
 import re
 import shutil
 import subprocess
@@ -57,6 +60,18 @@ def test_every_block_is_found():
     assert len(ALL) > 10
 
 
+@functools.cache
+def tools():
+    """A folder with all programs but Graphviz, without which pictures are the same everywhere."""
+    folder = Path(tempfile.mkdtemp(prefix="compatgrad-tools-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for place in map(Path, os.environ.get("PATH", "").split(os.pathsep)):
+        for program in place.iterdir() if place.is_dir() else ():
+            if program.name != "dot" and not (folder / program.name).is_symlink():
+                (folder / program.name).symlink_to(program)
+    return folder
+
+
 def run(block, folder):
     """Runs the block as a program in the folder."""
     (folder / "program.py").write_text(block.code, encoding="utf-8")
@@ -66,8 +81,7 @@ def run(block, folder):
         text=True,
         timeout=300,
         cwd=folder,
-        # without Graphviz, so that pictures are the same everywhere
-        env={"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "HOME": str(Path.home()), "PATH": "/nonexistent"},
+        env={"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "HOME": str(Path.home()), "PATH": str(tools())},
     )
 
 

@@ -142,13 +142,6 @@ the gradients
 """,
     )
 
-    def leaves(x):
-        loss = F.sum(net(x))
-        loss.backward()
-        return loss
-
-    with pytest.raises(interop.ExportError, match="calls backward and leaves gradients in its parameters"):
-        interop.compile(leaves, parameters=net, backend="eager")(X.numpy())
     with pytest.raises(interop.ExportError, match="a value is read"):
         interop.compile(lambda x: x * float(x.array.sum()), frontend="chainer", backend="eager")(X)
     with pytest.raises(TypeError, match="fullgraph cannot be chosen"):

@@ -199,7 +199,7 @@ def softmax_cross_entropy(
     """
     if soft_target_loss not in ("cross-entropy", "kl-divergence"):
         raise ValueError(f"soft_target_loss must be 'cross-entropy' or 'kl-divergence'. Actual: {soft_target_loss!r}")
-    if enable_double_backprop:
+    if enable_double_backprop and not _C.traced():  # the several functions read values, and a graph has no names
         return _composed(x, t, normalize, class_weight, ignore_label, reduce)
     if class_weight is None and cache_score and t.dtype.kind == "i" and not _get_mode("debug"):
         return _softmax_cross_entropy(x, t, None, ignore_label, normalize, reduce)
