@@ -207,6 +207,12 @@ PyObject* array_of_tensor(const at::Tensor& lazy) {
   if (t.scalar_type() == at::kBFloat16)
     fail(PyExc_TypeError,
          "NumPy and CuPy have no bfloat16: take the torch tensor of this array, or convert it to float32 first");
+  // torch would make an array of memory that nobody has written.
+  if (t.key_set().has(c10::DispatchKey::Functionalize))
+    fail(
+        PyExc_NotImplementedError,
+        "inside torch.func.functionalize tensors have no memory of their own, so that NumPy cannot read them: read the "
+        "array outside the function, or use the torch tensor");
   Obj o = Obj::steal(THPVariable_Wrap(t));
   if (!t.is_cpu()) return call_python("compatgrad.core.arrays", "device_array", "O", o.get()).release();
   static PyObject* name = PyUnicode_InternFromString("numpy");

@@ -6,7 +6,7 @@ import torch
 
 import compatgrad
 from compatgrad import ops
-from tests.ops.test_winograd_convolutions import functions, laid_out, second_order
+from tests.ops.convolution_checks import functions, laid_out, second_order
 
 STEPS = torch.backends.cpu.get_cpu_capability() == "AVX512"
 
