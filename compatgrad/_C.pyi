@@ -271,6 +271,21 @@ def convolve_tiles(
     rectify: bool,
     /,
 ) -> torch.Tensor: ...
+def convolve_rows(
+    x: torch.Tensor,
+    filters: torch.Tensor,
+    bias: torch.Tensor | None,
+    into: torch.Tensor | None,
+    rectify: bool,
+    height: int,
+    width: int,
+    down: int,
+    right: int,
+    above: int,
+    beside: int,
+    /,
+) -> torch.Tensor: ...
+def rows_gain(places: int, maps: int, channels: int, numbers_of_channel: int, /) -> bool: ...
 def unwritten(versions: object, /) -> bool: ...
 def memory_amounts() -> tuple[int, int, int]: ...
 def tallies() -> list[tuple[str, str, str, torch.dtype, int]]: ...
