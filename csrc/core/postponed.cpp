@@ -174,9 +174,10 @@ void compute_postponed() {
   const int shared = allocate(all, kept);
   kernels::with_dtype(all[0].tensor, [&]<class T>(T) { compute<T>(all, kept, shared); });
 }
-void compute_postponed_quietly() noexcept {
+void settle_all_quietly() noexcept {
   try {
-    compute_postponed();
+    settle();
+    settle_gradients();
   } catch (const std::exception&) {
   }
 }
