@@ -53,7 +53,20 @@ def built_words() -> str:
     return f"built for another Python ({', '.join(others)})" if others else "not built by the installation"
 
 
+def _in_main_interpreter() -> bool:
+    import ctypes
+
+    running, main = ctypes.pythonapi.PyInterpreterState_Get, ctypes.pythonapi.PyInterpreterState_Main
+    running.restype = main.restype = ctypes.c_void_p
+    return bool(running() == main())
+
+
 def _import_torch() -> ModuleType:
+    if not _in_main_interpreter():  # there the import of torch hangs, or fails with an error without words
+        raise ImportError(
+            "compatgrad: torch, and compatgrad with it, can be imported by a process's main interpreter alone, and this "
+            "is a sub-interpreter. To do: import compatgrad in the main interpreter, or in another process"
+        )
     try:
         import torch
     except ImportError as error:

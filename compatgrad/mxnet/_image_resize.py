@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from compatgrad import _C
+from compatgrad.core.kept_tensors import keep
 from compatgrad.core.resampling import cubic, linear
 
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS, LINEAR_EXACT = range(6)
@@ -138,7 +139,7 @@ _ROUNDING = {LINEAR: ("linear", 22), AREA: ("linear", 22), CUBIC: ("cubic", 22),
 _ROUNDING[LINEAR_EXACT] = ("whole", 16)
 
 
-@lru_cache(maxsize=256)
+@keep(256)
 def _whole_taps(n: int, m: int, interp: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Taps (results, taps) with weights in whole numbers, whose unit is 1 / 2048, or 1 / 256 in exact arithmetic."""
     at, weights = (_area_enlarged if interp == AREA else _METHODS[interp])(n, m)

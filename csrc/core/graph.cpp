@@ -1,4 +1,4 @@
-// The graph of variable nodes and function nodes: how nodes are connected, recorded, cut off and deleted.
+// The graph of variable nodes and function nodes: how functions are recorded and cut off, and how nodes are deleted.
 #include "core/function.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "core/op.h"
 #include "core/postponed.h"
 #include "core/tally.h"
+#include "core/unread.h"
 #include "kernels/one_thread.h"
 
 namespace cg {
@@ -56,75 +57,6 @@ void destroy_in(T* node, Queue Dying::* queue) {
 
 void destroy(VariableNode* node) { destroy_in(node, &Dying::variables); }
 void destroy(FunctionNode* node) { destroy_in(node, &Dying::functions); }
-
-VariableNode::VariableNode() = default;
-VariableNode::~VariableNode() = default;
-
-void VariableNode::leave() {
-  if (!creator || output_index >= creator->outputs.size()) return;
-  OutputSlot& slot = creator->outputs[output_index];
-  if (slot.node != this) return;
-  slot.node = nullptr;
-  if (retained && !creator->call) slot.saved = data;  // the function's backward may still run
-}
-
-void VariableNode::detach() {
-  if (cell) *cell = nullptr;
-  leave();
-}
-
-void VariableNode::describe(const at::Tensor& t) {
-  has_shape = t.defined();
-  if (!has_shape) {
-    sizes.clear();
-    dtype = at::ScalarType::Undefined;
-    return;
-  }
-  sizes.assign(t.sizes().begin(), t.sizes().end());
-  dtype = t.scalar_type();
-  device = t.device();
-}
-
-void VariableNode::retain_data(const at::Tensor& t) {
-  data = t;
-  retained = true;
-}
-
-// The old creator is released last, so that its finalizers see the node with the new creator.
-void VariableNode::set_creator(Ref<FunctionNode> f, uint32_t index) {
-  if (creator != f || output_index != index) leave();
-  if (creator && deferred) ++graph_epoch;
-  if (f) {
-    output_index = index;
-    rank = f->rank + 1;
-    // A program may remove the creator and set it again. Then the function must point to the node again, because passes
-    // refuse a creator that does not. But a node does not take the place of a deleted output whose data backward reads,
-    // unless it has the same data.
-    if (!f->call && index < f->outputs.size()) {
-      OutputSlot& slot = f->outputs[index];
-      if (!slot.node && (!slot.saved.defined() || slot.saved.is_same(data))) slot.node = this;
-    }
-  }
-  std::swap(creator, f);
-  if (deferred && !deferred->users.empty()) raise_ranks(*this);
-}
-
-void VariableNode::become_output(Ref<FunctionNode> f, uint32_t index) {
-  FunctionNode& g = *f;
-  leave();
-  g.outputs[index].node = this;
-  set_creator(std::move(f), index);
-}
-
-void VariableNode::unchain() { set_creator(nullptr, 0); }
-
-Ref<VariableNode> make_node(const at::Tensor& t, bool requires_grad) {
-  auto* n = new VariableNode;
-  Ref<VariableNode> r(n);
-  n->requires_grad = requires_grad;
-  if (t.defined()) n->describe(t);
-  return r;
-}
 
 FunctionNode::FunctionNode() = default;
 FunctionNode::~FunctionNode() {
@@ -177,7 +109,7 @@ void FunctionNode::link(VarsRef in, c10::ArrayRef<Ref<VariableNode>> ys) {
 
 Var FunctionNode::input(size_t i) const {
   if (call) return deferred_var(inputs[i], this, i);
-  return {inputs[i], inputs[i] ? inputs[i]->data : at::Tensor()};
+  return {inputs[i], inputs[i] ? read(inputs[i]->data) : at::Tensor()};
 }
 
 void FunctionNode::release_graph() {
@@ -239,14 +171,23 @@ Vars FunctionNode::apply(VarsRef in, bool record_constants) {
   Ref<FunctionNode> self(this);
   const int holders = std::exchange(may_postpone, 0);
   if (mode(Mode::deferred)) {
+    read_inputs(in);
     settle();
     if (tally.ran) tally.ran(*this, in, mode(Mode::auto_forward));
     return apply_deferred(*this, in);
   }
   const bool observed = hooks || (binding.observing && binding.observing());
   Tensors ys;
-  if (holders && !observed && !tally.ran)
-    if (at::Tensor y = postpone(*this, in, holders); y.defined()) ys.push_back(std::move(y));
+  if (holders && !observed && !tally.ran) {
+    at::Tensor y = join_attention(*this, in);
+    if (!y.defined()) {
+      read_inputs(in);
+      y = postpone(*this, in, holders);
+    }
+    if (y.defined()) ys.push_back(std::move(y));
+  } else {
+    read_inputs(in);
+  }
   if (ys.empty()) {
     settle();
     if (observed) user_code(binding.before_forward, *this, in);
@@ -298,9 +239,9 @@ Vars FunctionNode::apply(VarsRef in, bool record_constants) {
 Var FunctionNode::output(size_t j) {
   OutputSlot& slot = outputs[j];
   if (call) return deferred_var(output_node(*this, j), nullptr, 0);
-  if (slot.node) return {Ref<VariableNode>(slot.node), slot.node->data};
+  if (slot.node) return {Ref<VariableNode>(slot.node), read(slot.node->data)};
   if (!slot.saved.defined()) return {};
-  auto node = make_node(slot.saved, true);
+  auto node = make_node(read(slot.saved), true);
   node->retain_data(slot.saved);
   node->become_output(Ref<FunctionNode>(this), j);
   return {node, slot.saved};

@@ -1,24 +1,13 @@
 #include "kernels/depthwise_masked.h"
 
-#include <memory>
-
 #include "kernels/depthwise_copy.h"
 #include "kernels/depthwise_phases.h"
+#include "kernels/workspace.h"
 
 namespace cg::kernels {
 #if defined(CG_KERNEL_V4)
 namespace planes {
 namespace {
-
-// Zeros, from an address on that is a multiple of a vector's length.
-template <class T>
-struct Workspace {
-  std::unique_ptr<T[]> memory;
-  T* begin;
-  explicit Workspace(int64_t n) : memory(new T[n + 64 / sizeof(T)]()), begin(memory.get()) {
-    while (reinterpret_cast<uintptr_t>(begin) % 64) ++begin;
-  }
-};
 
 template <class T>
 void fill_phases(const Masked<T>& plan, const T* x, int64_t planes, T* work) {
@@ -91,8 +80,8 @@ bool sums(const Depthwise& d, bool backwards, const T* x, const T* w, const T* b
   const int64_t tiles = (channels + tile - 1) / tile, phases = plan.reads.size();
   const int64_t cost = tile / plan.group * planes.sources * (numbers / 4 + 8);
   in_threads(tiles * d.n, std::max<int64_t>(1, kGrain / cost), [&](int64_t begin, int64_t end) {
-    Workspace<T> memory(phases * numbers + Masked<T>::lanes + (plan.copied ? p.numbers() : 0));
-    T *const results = memory.begin, *const work = results + phases * numbers + Masked<T>::lanes;
+    const Workspace<T> memory(phases * numbers + Masked<T>::lanes + (plan.copied ? p.numbers() : 0));
+    T *const results = memory.get(), *const work = results + phases * numbers + Masked<T>::lanes;
     for (int64_t u = begin; u < end; ++u) {
       const int64_t from = u % tiles * tile, to = std::min(from + tile, channels), image = u / tiles;
       planes.run(x + image * x_step, from, to, work, results, y + image * y_step);
@@ -113,8 +102,8 @@ bool products(const Depthwise& d, const T* image, const T* map, T* w) {
   const int64_t in = p.y.source * p.x.source, out = p.y.result * p.x.result;
   const int64_t numbers = plan.vectors(plan.group) * lanes, blocks = (channels + plan.group - 1) / plan.group;
   in_threads(blocks, std::max<int64_t>(1, kGrain / (d.n * (numbers / 4 + 16))), [&](int64_t begin, int64_t end) {
-    Workspace<T> memory(weights * lanes + (plan.copied ? p.numbers() : 0));
-    T *const sums = memory.begin, *const work = sums + weights * lanes;
+    const Workspace<T> memory(weights * lanes + (plan.copied ? p.numbers() : 0));
+    T *const sums = memory.get(), *const work = sums + weights * lanes;
     std::vector<double> totals(weights * plan.group);
     for (int64_t block = begin; block < end; ++block) {
       const int64_t channel = block * plan.group, some = std::min(plan.group, channels - channel);

@@ -3,6 +3,7 @@
 #include "kernels/depthwise_copy.h"
 #include "kernels/depthwise_width.h"
 #include "kernels/threads.h"
+#include "kernels/workspace.h"
 
 namespace cg::kernels::planes {
 namespace {
@@ -211,8 +212,8 @@ void compute(const Depthwise& d, bool backwards, const T* x, const T* w, const T
   const Task<T> t{&p, channels, sources, backwards, d.multiplier, weights, x, w, bias, y, finite(w, maps * weights)};
   const int64_t cost = sources * (p.y.result * p.x.result / 4 + 16);
   in_threads(d.n * channels, std::max<int64_t>(1, kGrain / cost), [&](int64_t begin, int64_t end) {
-    std::vector<T> work(p.numbers() + p.taps.size() * (p.band * p.pitch + L));
-    run_planes(t, begin, end, work.data(), work.data() + p.numbers());
+    const Workspace<T> work(p.numbers() + p.taps.size() * (p.band * p.pitch + L));
+    run_planes(t, begin, end, work.get(), work.get() + p.numbers());
   });
 }
 }  // namespace

@@ -3,6 +3,7 @@
 #include "kernels/depthwise_copy.h"
 #include "kernels/simd.h"
 #include "kernels/threads.h"
+#include "kernels/workspace.h"
 
 namespace cg::kernels::planes {
 namespace {
@@ -112,11 +113,11 @@ void padded_filters(const Depthwise& d, const T* image, const T* map, T* w) {
   const int64_t in = d.image[0] * d.image[1], out = d.map[0] * d.map[1];
   in_threads(d.channels * d.multiplier, std::max<int64_t>(1, kGrain / (d.n * (out / 4 + 16))),
              [&](int64_t begin, int64_t end) {
-               std::vector<T> work(p.numbers() + p.planes * p.plane + L);
-               T* const maps = work.data() + p.numbers();
+               const Workspace<T> work(p.numbers() + p.planes * p.plane + L);
+               T* const maps = work.get() + p.numbers();
                for (int64_t c = begin; c < end; ++c) {
                  const T *const x = image + c / d.multiplier * in, *const g = map + c * out;
-                 filter(d, p, x, g, work.data(), maps, w + c * weights);
+                 filter(d, p, x, g, work.get(), maps, w + c * weights);
                  if (!finite(w + c * weights, weights)) filter_slowly(d, p, x, g, w + c * weights);
                }
              });

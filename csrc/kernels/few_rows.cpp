@@ -1,10 +1,11 @@
 #include "kernels/few_rows.h"
 
 #include <algorithm>
-#include <memory>
+#include <optional>
 
 #include "kernels/lanes.h"
 #include "kernels/threads.h"
+#include "kernels/workspace.h"
 
 namespace cg::kernels {
 namespace {
@@ -155,11 +156,11 @@ bool few_rows_fit() { return kCompiled && simd_level() >= 4; }
 
 void few_rows(FewRows p) {
   const bool dots = p.rows <= kDots;
-  std::unique_ptr<float[]> lanes;
+  std::optional<Workspace<float>> lanes;
   if (!dots && !p.lanes) {
-    lanes.reset(new float[p.length * kMostRows]);
-    to_lanes(p, lanes.get());
-    p.lanes = lanes.get();
+    lanes.emplace(p.length * kMostRows, false);
+    to_lanes(p, lanes->get());
+    p.lanes = lanes->get();
   }
   in_threads(p.many, std::max<int64_t>(kMostRows, 4 * kGrain / std::max<int64_t>(1, p.length)),
              [&](int64_t from, int64_t to) { dots ? by_dots(p, from, to) : by_lanes(p, from, to); });

@@ -2,11 +2,9 @@
 // of transformed numbers have the axes (places of a tile, blocks of 16 channels, tiles, 16 channels).
 #pragma once
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
-#include <new>
 
 #include "kernels/lanes.h"
+#include "kernels/workspace.h"
 
 namespace cg::kernels::tiles {
 
@@ -44,17 +42,8 @@ struct Part {
   int64_t most_rows(int64_t count, int64_t rows) const { return std::min(rows, (last - first + count - 1) / count); }
 };
 
-struct Free {
-  void operator()(float* p) const { std::free(p); }
-};
-using Buffer = std::unique_ptr<float, Free>;
-inline Buffer buffer(int64_t vectors) {
-  const size_t bytes = static_cast<size_t>(vectors) * L * sizeof(float);
-  auto* p = static_cast<float*>(std::aligned_alloc(L * sizeof(float), bytes));
-  if (!p) throw std::bad_alloc();
-  std::memset(p, 0, bytes);
-  return Buffer(p);
-}
+using Buffer = Workspace<float>;
+inline Buffer buffer(int64_t vectors) { return Buffer(vectors * L); }
 
 // r = T d T^t for the matrix T of one of the transforms, given as a function of a column.
 template <int rows, int inner, class F>

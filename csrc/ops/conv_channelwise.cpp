@@ -7,6 +7,7 @@
 
 #include "ops/axes.h"
 #include "ops/conv_depthwise.h"
+#include "ops/conv_ways.h"
 #include "ops/named.h"
 
 namespace cg {
@@ -30,12 +31,26 @@ struct Convolving {
   Placement placement(at::IntArrayRef x) const { return {stride, pad, dilate, op().groups(x)}; }
   Ints extra() const { return output_padding.empty() ? Ints(stride.size(), 0) : output_padding; }
 
+  // The shape of the transposed convolution's result; empty if the arguments do not fit.
+  Ints image_shape(const Placement& p, at::IntArrayRef x, at::IntArrayRef w) const {
+    const size_t n = p.stride.size();
+    const Ints more = extra();
+    if (x.size() != n + 2 || w.size() != n + 2 || p.pad.size() != n || p.dilate.size() != n || more.size() != n)
+      return {};
+    Ints r{x[0], w[1] * p.groups};
+    for (size_t k = 0; k < n; ++k) r.push_back(p.touched(k, x[k + 2], w[k + 2]) + more[k]);
+    return r;
+  }
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
     const Tensor kernels = shaped(w, Op::filters(w.sizes()));
     const Placement p = placement(x.sizes());
     const Tensor y = transposed ? depthwise_deconvolution(p, x, kernels, b, extra())
                                 : depthwise_convolution(p, x, kernels, b, std::nullopt);
     if (y.defined()) return y;
+    if (transposed) {
+      const Tensor image = image_by_way(p, x, image_shape(p, x.sizes(), kernels.sizes()), kernels, b);
+      if (image.defined()) return image;
+    }
     return at::convolution(x, kernels, b.defined() ? std::optional<Tensor>(b) : std::nullopt, stride, pad, dilate,
                            transposed, extra(), p.groups);
   }
@@ -49,8 +64,16 @@ struct Convolving {
     if (depthwise_backward(placement(x), c, filters, transposed)) return;
     const Tensor image = c.needs(1) ? c.in(0) : at::empty(x, c.gy().options());
     const Tensor kernels = c.needs(0) ? shaped(c.in(1), filters) : at::empty(filters, c.gy().options());
-    auto [gx, gw, _] = at::convolution_backward(c.gy(), image, kernels, {}, stride, pad, dilate, transposed, extra(),
-                                                op().groups(x), {c.needs(0), c.needs(1), false});
+    Tensor gx, gw;
+    if (transposed && c.needs(0)) gx = map_by_way(placement(x), c.gy(), kernels, {}, x);
+    if (transposed && c.needs(1)) gw = filters_by_way(placement(x), image, c.gy(), filters);
+    const std::array<bool, 3> rest{c.needs(0) && !gx.defined(), c.needs(1) && !gw.defined(), false};
+    if (rest[0] || rest[1]) {
+      const auto found = at::convolution_backward(c.gy(), image, kernels, {}, stride, pad, dilate, transposed, extra(),
+                                                  op().groups(x), rest);
+      if (rest[0]) gx = std::get<0>(found);
+      if (rest[1]) gw = std::get<1>(found);
+    }
     c.grad(0, [&] { return gx; });
     c.grad(1, [&] { return shaped(gw, w); });
   }

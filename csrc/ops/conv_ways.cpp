@@ -9,16 +9,20 @@
 namespace cg {
 namespace {
 
-const ConvolutionWay* const kWays[] = {&kWinograd, &kSteps, &kPointwise,
-                                       &kColumns};  // in the order in which they are tried
+// In the order in which they are tried.
+const ConvolutionWay* const kWays[] = {&kWinograd, &kSteps, &kPointwise, &kFewChannels, &kColumns};
 
 bool fit(const Placement& p, at::IntArrayRef image, at::IntArrayRef map, at::IntArrayRef filters) {
   const size_t n = p.stride.size();
-  if (p.groups != 1 || image.size() != n + 2 || map.size() != n + 2 || filters.size() != n + 2) return false;
+  if (p.groups != 1 || p.pad.size() != n || p.dilate.size() != n || image.size() != n + 2 || map.size() != n + 2 ||
+      filters.size() != n + 2)
+    return false;
   if (image[0] != map[0] || image[1] != filters[1] || map[1] != filters[0]) return false;
   if (image[0] < 1 || image[1] < 1 || map[1] < 1) return false;
   for (size_t k = 0; k < n; ++k)
-    if (p.pad[k] < 0 || map[k + 2] < 1 || map[k + 2] != p.positions(k, image[k + 2], filters[k + 2])) return false;
+    if (p.stride[k] < 1 || p.dilate[k] < 1 || p.pad[k] < 0 || map[k + 2] < 1) return false;
+  for (size_t k = 0; k < n; ++k)
+    if (map[k + 2] != p.positions(k, image[k + 2], filters[k + 2])) return false;
   return true;
 }
 bool takes_bias(const Tensor& b, const Tensor& x, int64_t channels) {

@@ -3,11 +3,11 @@
 #include <ATen/ops/rsub.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <c10/core/InferenceMode.h>
-#include <c10/core/impl/TorchDispatchModeTLS.h>
 
 #include <array>
 #include <bit>
 
+#include "kernels/trace.h"
 #include "ops/functions.h"
 
 namespace cg {
@@ -27,7 +27,7 @@ const Tensor* number(const Tensor& x, const c10::Scalar& s) {
   // ATen's kernels compute float16 in float32, with the unrounded number.
   if (dtype != at::kFloat && dtype != at::kDouble) return nullptr;
   if (s.isComplex() || s.isSymbolic() || x.layout() != at::kStrided) return nullptr;
-  if (x.unsafeGetTensorImpl()->is_python_dispatch() || c10::impl::TorchDispatchModeTLS::any_modes_set()) return nullptr;
+  if (kernels::traced(x)) return nullptr;  // a tensor made now would be the tracer's, and kept beyond it
   double v = s.toDouble();
   if (dtype == at::kFloat) v = static_cast<float>(v);  // numbers beyond the range become infinity, as in NumPy
   const uint64_t bits = std::bit_cast<uint64_t>(v);

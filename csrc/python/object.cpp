@@ -68,6 +68,8 @@ void set_error_from_exception() {
     const_cast<python_error&>(e).restore();
   } catch (pybind11::error_already_set& e) {  // Ctrl-C in a torch kernel that is written in Python
     e.restore();
+  } catch (const std::bad_alloc&) {  // of the engine's own tables; for tensors torch raises a c10::Error
+    PyErr_SetString(PyExc_MemoryError, "the engine got no memory from the system");
   } catch (const std::exception& e) {
     PyErr_SetString(type_of_error(e), e.what());
   }

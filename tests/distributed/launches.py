@@ -9,6 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+LONGEST = 600  # seconds after which a program hangs; those of a machine that is busy with others take minutes
 # variables of a launcher that runs the tests themselves
 _LAUNCHERS = ("RANK", "WORLD_SIZE", "LOCAL_", "MASTER_", "OMPI_", "PMI_", "MPI_LOCAL", "MV2_", "SLURM_", "HOROVOD_")
 
@@ -21,14 +22,12 @@ def environment(**more: object) -> dict[str, str]:
     return result | {name: str(value) for name, value in more.items()}
 
 
-def launch(
-    size: int, *program: object, folder: pathlib.Path, timeout: float = 20, limit: float = 120
-) -> subprocess.CompletedProcess[str]:
+def launch(size: int, *program: object, folder: pathlib.Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
     """Runs `python -m compatgrad launch` for a program and its arguments, in `folder`. `timeout`: how long a rank waits
-    for another; `limit`: for a machine that is busy."""
+    for another."""
     command = [sys.executable, "-m", "compatgrad", "launch", "-n", str(size), f"--timeout={timeout}"]
     return subprocess.run(
-        [*command, *map(str, program)], cwd=folder, env=environment(), text=True, capture_output=True, timeout=limit
+        [*command, *map(str, program)], cwd=folder, env=environment(), text=True, capture_output=True, timeout=LONGEST
     )
 
 

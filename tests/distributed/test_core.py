@@ -10,7 +10,7 @@ import pytest
 
 from compatgrad.core import distributed
 from compatgrad.core.distributed import launching
-from tests.distributed.launches import PROGRAMS, check, environment, launch
+from tests.distributed.launches import LONGEST, PROGRAMS, check, environment, launch
 
 
 def test_groups_and_messages(tmp_path):
@@ -52,7 +52,7 @@ def test_mpiexec_needs_no_port_even_if_each_rank_is_in_a_shell(tmp_path):
         variables = environment(PMI_RANK=rank, PMI_SIZE=2, MPI_LOCALRANKID=rank, MPI_LOCALNRANKS=2, TMPDIR=tmp_path)
         command = ["sh", "-c", f'"{sys.executable}" -c "{program}"; exit $?']
         ranks.append(subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, text=True))
-    assert [rank.communicate(timeout=120)[0] for rank in ranks] == ["[0, 1]\n"] * 2
+    assert [rank.communicate(timeout=LONGEST)[0] for rank in ranks] == ["[0, 1]\n"] * 2
     assert list(tmp_path.iterdir()) == []
 
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from tests.distributed.launches import PROGRAMS, environment, launch
+from tests.distributed.launches import LONGEST, PROGRAMS, environment, launch
 
 CASES = {
     # what rank 1 does -> what another rank says, and the deadline
@@ -48,7 +48,7 @@ def test_the_port_is_taken(rank, words, tmp_path):
         port = other.getsockname()[1]
         variables = environment(RANK=rank, WORLD_SIZE=2, LOCAL_RANK=rank, MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
         command = [sys.executable, "-m", "compatgrad", "run", str(PROGRAMS / "faults.py"), "port"]
-        done = subprocess.run(command, cwd=tmp_path, env=variables, text=True, capture_output=True, timeout=120)
+        done = subprocess.run(command, cwd=tmp_path, env=variables, text=True, capture_output=True, timeout=LONGEST)
     assert done.returncode and re.search(
         rf"DistributedError: the 2 processes \(torchrun\) do not meet; rank {rank} at \S*faults.py:\d+: .*{words} "
         rf"program uses this port \({port}\): set MASTER_PORT to a free one",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.distributed.launches import PROGRAMS, check, environment
+from tests.distributed.launches import LONGEST, PROGRAMS, check, environment
 
 
 @pytest.mark.slow
@@ -38,13 +38,13 @@ def test_roles_of_a_parameter_server(tmp_path: Path) -> None:
     for name in ("scheduler", "server", "worker", "worker 2"):
         variables = environment(
             DMLC_ROLE=name.split()[0], DMLC_PS_ROOT_URI="127.0.0.1", DMLC_PS_ROOT_PORT=port, DMLC_NUM_WORKER=2,
-            DMLC_NUM_SERVER=1, COMPATGRAD_TIMEOUT=60,
+            DMLC_NUM_SERVER=1, COMPATGRAD_TIMEOUT=120,
         )  # fmt: skip
         started[name] = subprocess.Popen(
             [sys.executable, "-c", WORKER], cwd=tmp_path, env=variables, stdout=subprocess.PIPE, text=True
         )
     try:
-        printed = {name: process.communicate(timeout=120)[0] for name, process in started.items()}
+        printed = {name: process.communicate(timeout=LONGEST)[0] for name, process in started.items()}
     finally:
         for process in started.values():
             process.kill()
@@ -58,6 +58,6 @@ def test_an_installed_horovod_stays(tmp_path: Path) -> None:
     code = "import compatgrad; compatgrad.install('mxnet'); import horovod; print(hasattr(horovod, 'real'))"
     for folder, found in ((tmp_path, "True"), (tmp_path.parent, "False")):
         done = subprocess.run(
-            [sys.executable, "-c", code], cwd=folder, env=environment(), capture_output=True, text=True, timeout=120
+            [sys.executable, "-c", code], cwd=folder, env=environment(), capture_output=True, text=True, timeout=LONGEST
         )
         assert done.stdout.split() == [found], done.stderr

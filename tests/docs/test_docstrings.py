@@ -91,7 +91,8 @@ def own_folder(tmp_path, monkeypatch):
 def run(test, names):
     said = []
     test.globs = names
-    doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=said.append)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)  # not as `pytest -v` says
+    runner.run(test, out=said.append)
     assert not said, "".join(said)
 
 

@@ -73,5 +73,6 @@ def test_example(name, alone):
     globs = public_names.names_of_examples(name.split(".")[1])
     test = doctest.DocTestParser().get_doctest(inspect.getdoc(EXAMPLES[name]), globs, name, None, 0)
     said: list[str] = []
-    doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS).run(test, out=said.append)
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    doctest.DocTestRunner(verbose=False, optionflags=flags).run(test, out=said.append)  # not as `pytest -v` says
     assert not said, "".join(said)

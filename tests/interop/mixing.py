@@ -20,6 +20,8 @@ import torch
 
 import compatgrad
 from compatgrad import _C, chainer, interop, mxnet, nnabla
+from compatgrad.mxnet.numpy import _of_numpy
+from compatgrad.mxnet.numpy_extension import _functions
 from tests.docs.public_names import names_of_examples
 
 KINDS = ("native", "chainer", "mxnet", "nnabla")
@@ -316,6 +318,11 @@ def compare(own: Outcome, other: Outcome, kind: str, frontend: str) -> str:
 
 
 # ---- the names -------------------------------------------------------------------------------------------------------
+# Functions that mx.np and mx.npx make when a program first asks for them, from NumPy's or an operator, whose examples
+# call that. Which of them exist depends on what ran before.
+MADE_ON_REQUEST = {"np": _of_numpy.COPIED, "npx": _functions._NAMES}
+
+
 def names() -> dict[str, tuple[str, Any]]:
     """All public functions and layers: name -> (frontend, object)."""
     import compatgrad.chainer.functions as F
@@ -339,7 +346,7 @@ def names() -> dict[str, tuple[str, Any]]:
             value = getattr(module, name)
             # an installed frontend has no prefix
             home = str(getattr(value, "__module__", "")).removeprefix("compatgrad.")
-            if name.startswith("_") or not callable(value):
+            if name.startswith("_") or not callable(value) or name in MADE_ON_REQUEST.get(short, ()):
                 continue
             if inspect.isclass(value) and not issubclass(value, (chainer.Link, mxnet.gluon.Block, nd.CachedOp)):
                 continue  # classes such as initializers, errors and arrays

@@ -94,7 +94,8 @@ def test_without_a_gpu_the_cpu_computes_and_a_message_is_logged_once(monkeypatch
         for name in ("cudnn", "cuda", "cudnn"):
             with nn.context_scope(get_extension_context(name)):
                 assert contexts.device_of(nn.get_current_context()) == torch.device("cpu")
-    assert [r.getMessage() for r in caplog.records] == [
+    # other loggers may speak, too: of code that a garbage collection runs, for example
+    assert [message for name, _, message in caplog.record_tuples if name == "nnabla"] == [
         "The context asks for cudnn, but there is no GPU: running on the CPU."
     ]
 

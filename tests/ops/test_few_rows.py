@@ -1,5 +1,8 @@
 """Products of up to 16 rows with a large matrix go a way of their own: against double precision."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -67,3 +70,24 @@ def test_small_matrices(rows, many, length):
     y = _C.op("linear")(compatgrad.Variable(x), compatgrad.Variable(w), compatgrad.Variable(b)).tensor
     expected = torch.nn.functional.linear(x.double(), w.double(), b.double())
     np.testing.assert_allclose(y.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5 * max(1, length) ** 0.5)
+
+
+WITHOUT_MEMORY = """
+import resource, torch
+from compatgrad import Variable, ops
+x, w = torch.ones(8, 1 << 19), torch.ones(32, 1 << 19)
+few = torch.ones(8, 64), torch.ones(32, 64)
+ops.linear(*[Variable(t, False) for t in few])  # starts what the first call starts
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (8 << 20), -1))
+try:
+    ops.linear(Variable(x, False), Variable(w, False))
+except Exception as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(torch.backends.cpu.get_cpu_capability() != "AVX512", reason="the loop needs AVX-512")
+def test_an_error_names_the_bytes_that_a_loop_lacks():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_MEMORY], capture_output=True, text=True)
+    assert "can't allocate memory: you tried to allocate" in done.stdout, done.stdout + done.stderr

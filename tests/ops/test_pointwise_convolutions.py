@@ -5,7 +5,14 @@ import torch
 
 import compatgrad
 from compatgrad import ops
-from tests.ops.test_winograd_convolutions import functions, laid_out, second_order
+from tests.ops.convolution_checks import (
+    check_any_number_of_threads,
+    check_gradient_in_the_memory_of_the_other,
+    check_to_the_second_order,
+    check_trace,
+    functions,
+    laid_out,
+)
 
 POINTWISE = torch.backends.cpu.get_cpu_capability() == "AVX512"
 AXES = {1: [90], 2: [11, 7], 3: [4, 5, 4]}
@@ -23,13 +30,7 @@ def test_to_the_second_order(n, channels, out, axes, transposed, layout):
     w = laid_out((channels, out, *one) if transposed else (out, channels, *one), layout) / channels**0.5
     b = torch.randn(out)
     op = ops.deconvolution if transposed else ops.convolution
-    found, exact = (
-        second_order(op, *(compatgrad.Variable(t, requires_grad=True) for t in data))
-        for data in ((x, w, b), (x.double(), w.double(), b.double()))
-    )
-    for f, e in zip(found, exact, strict=True):
-        e = e.tensor
-        torch.testing.assert_close(f.tensor.double(), e, rtol=1e-4, atol=3e-5 * float(e.abs().max()))
+    check_to_the_second_order(op, x, w, b)
     if POINTWISE:
         v, u = (compatgrad.Variable(t, requires_grad=True) for t in (x, w))
         assert not functions(lambda: compatgrad.backward(ops.sum(op(v, u))))
@@ -43,16 +44,7 @@ def test_one_axis_to_the_second_order(taps, pad, dilate, transposed, layout):
     x = laid_out((3, 24, 50), layout)
     w = laid_out((24, 17, taps) if transposed else (17, 24, taps), layout) / (24 * taps) ** 0.5
     b, op = torch.randn(17), ops.deconvolution if transposed else ops.convolution
-    found, exact = (
-        second_order(
-            lambda x, w, b: op(x, w, b, pad=[pad], dilate=[dilate]),
-            *(compatgrad.Variable(t, requires_grad=True) for t in data),
-        )
-        for data in ((x, w, b), (x.double(), w.double(), b.double()))
-    )
-    for f, e in zip(found, exact, strict=True):
-        e = e.tensor
-        torch.testing.assert_close(f.tensor.double(), e, rtol=1e-4, atol=3e-5 * float(e.abs().max()))
+    check_to_the_second_order(lambda x, w, b: op(x, w, b, pad=[pad], dilate=[dilate]), x, w, b)
     if POINTWISE:
         v, u = (compatgrad.Variable(t, requires_grad=True) for t in (x, w))
         assert not functions(lambda: compatgrad.backward(ops.sum(op(v, u, pad=[pad], dilate=[dilate]))))
@@ -96,19 +88,7 @@ def test_positions_beyond_the_image_are_zeros():
 def test_any_number_of_threads(size):
     torch.manual_seed(1)
     x, w, gy = torch.randn(6, 40, *size), torch.randn(48, 40, 1, 1), torch.randn(6, 48, *size)
-    before, results = torch.get_num_threads(), []
-    try:
-        for threads in (1, 2, 3):
-            torch.set_num_threads(threads)
-            vx, vw = compatgrad.Variable(x, requires_grad=True), compatgrad.Variable(w, requires_grad=True)
-            y = ops.convolution(vx, vw)
-            gx, gw = compatgrad.grad([y], [vx, vw], [compatgrad.Variable(gy)])
-            results.append((y.tensor, gx.tensor, gw.tensor))
-    finally:
-        torch.set_num_threads(before)
-    # the parts of the batch, and so the order of sums, do not depend on the number of threads
-    for result in results[1:]:
-        assert all(torch.equal(a, b) for a, b in zip(result, results[0], strict=True))
+    check_any_number_of_threads(ops.convolution, x, w, gy)
 
 
 @pytest.mark.parametrize("batch", [1, 5])
@@ -116,30 +96,11 @@ def test_gradient_in_the_memory_of_the_other(batch):
     """With equal sizes the image's gradient overwrites the result's, which nobody else holds."""
     torch.manual_seed(2)
     x, w = torch.randn(batch, 32, 16, 16), torch.randn(32, 32, 1, 1) / 6
-    kept = []
-
-    def gradients(dtype, keep):
-        vx, vw = (compatgrad.Variable(t.to(dtype), requires_grad=True) for t in (x, w))
-        h = ops.convolution(vx, vw)
-        y = ops.sum(ops.convolution(ops.relu(h), vw) ** 2)
-        found = compatgrad.grad([y], [vx, vw] + [h] * keep)
-        kept.extend(found[2:])
-        return [g.tensor for g in found]
-
-    for keep in (False, True):
-        for f, e in zip(gradients(torch.float32, keep), gradients(torch.float64, keep), strict=True):
-            torch.testing.assert_close(f.double(), e, rtol=1e-4, atol=1e-5 * float(e.abs().max()))
+    check_gradient_in_the_memory_of_the_other(ops.convolution, x, w)
 
 
 def test_a_plan_is_traced_with_aten():
-    # a trace must serve other processors and sizes
-    x, w = torch.randn(2, 16, 16, 16), torch.randn(16, 16, 1, 1)
-
-    def f(x, w):
-        return ops.convolution(compatgrad.Variable(x), compatgrad.Variable(w)).tensor
-
-    graph = torch.fx.experimental.proxy_tensor.make_fx(f)(x, w)
-    assert "convolution" in graph.code
+    check_trace(ops.convolution, torch.randn(2, 16, 16, 16), torch.randn(16, 16, 1, 1))
 
 
 def test_wrong_inputs_raise():

@@ -6,7 +6,7 @@ import torch
 
 import compatgrad
 from compatgrad import ops
-from tests.ops.test_winograd_convolutions import functions, laid_out, second_order
+from tests.ops.convolution_checks import functions, laid_out, second_order
 
 STEPS = torch.backends.cpu.get_cpu_capability() == "AVX512"
 
@@ -189,3 +189,21 @@ def test_not_a_number_reaches_the_elements_of_the_filter_that_meet_it(place, of,
     assert torch.equal(found.isnan(), exact.isnan())
     finite = ~exact.isnan()
     torch.testing.assert_close(found[finite].double(), exact[finite], rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("padding", [0, 1])
+def test_transposed_convolution_of_nnabla(padding):
+    torch.manual_seed(0)
+    x, w, b = torch.randn(4, 32, 7, 8), torch.randn(32, 24, 4, 4) / 20, torch.randn(24)
+
+    def op(x, w, b):
+        return ops.transposed_convolution(
+            x, w, b, stride=[2, 2], pad=[1, 1], dilate=[1, 1], output_padding=[padding, 0]
+        )
+
+    found, exact = (second_order(op, *tensors(*data)) for data in ((x, w, b), (x.double(), w.double(), b.double())))
+    for f, e in zip(found, exact, strict=True):
+        e = e.tensor
+        torch.testing.assert_close(f.tensor.double(), e, rtol=1e-4, atol=3e-5 * float(e.abs().max()))
+    if STEPS:
+        assert not functions(lambda: compatgrad.backward(ops.sum(op(*tensors(x, w, b)))))

@@ -58,3 +58,27 @@ print(type(kept).__name__, gc.isenabled())
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.split() == ["ModuleNotFoundError", "True"], done.stderr
+
+
+IN_A_SUB_INTERPRETER = """
+import sys
+{first}
+if sys.version_info >= (3, 13):
+    import _interpreters as interpreters
+else:
+    import _xxsubinterpreters as interpreters
+interpreters.run_string(interpreters.create(), '''
+try:
+    import compatgrad._C
+except ImportError as error:
+    print(error, flush=True)
+''')
+"""
+
+
+@pytest.mark.parametrize("first", ["", "import compatgrad._C"])
+def test_a_sub_interpreter_is_refused(first):
+    """torch's import would wait there forever, or fail with a SystemError, if the main interpreter has torch."""
+    command = [sys.executable, "-c", IN_A_SUB_INTERPRETER.format(first=first)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert "this is a sub-interpreter" in done.stdout, done.stdout + done.stderr

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import torch
+
+from compatgrad.core.kept_tensors import keep
 
 from ..base import MXNetError
 from ._arguments import (
@@ -74,7 +75,7 @@ def bilinear_resize_2d(
     return op.resize(data, size=size, align_corners=align_corners)
 
 
-@lru_cache(64)
+@keep(64)
 def _averages(size: int, out: int) -> torch.Tensor:
     """Weights (out, size) of adaptive means: part i is from floor(i size / out) to ceil((i + 1) size / out)."""
     w = torch.zeros(out, size, dtype=torch.float64)

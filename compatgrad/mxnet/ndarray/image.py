@@ -8,11 +8,12 @@ integers or floats, and cuts the result to the range of an integer type. Random 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import torch
+
+from compatgrad.core.kept_tensors import keep
 
 from .._image_resize import resize as resized
 from ..base import MXNetError
@@ -58,7 +59,7 @@ def _on_floats(data: NDArray, change: Callable[[NDArray], NDArray]) -> NDArray:
     return _like(data, y.clamp_(limits.min, limits.max).to(dtype))
 
 
-@lru_cache(maxsize=64)
+@keep(64)
 def _constants(values: tuple[float, ...], shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> NDArray:
     return NDArray(torch.tensor(values, dtype=dtype, device=device).reshape(shape))
 
@@ -123,7 +124,7 @@ def _centre_and_width(mean: Any, std: Any, channels: int, dtype: torch.dtype, de
     return _mean_and_std(mean, std, channels, dtype, device)
 
 
-@lru_cache(maxsize=64)
+@keep(64)
 def _mean_and_std(mean: Any, std: Any, channels: int, dtype: torch.dtype, device: torch.device) -> list[NDArray]:
     found = []
     for name, value in (("mean", mean), ("std", std)):

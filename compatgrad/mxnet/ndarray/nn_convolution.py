@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from math import prod
 from typing import Any
 
 import torch
+
+from compatgrad.core.kept_tensors import keep
 
 from ..base import MXNetError
 from ._arguments import as_ints, check_bias, check_reach, one_of, public_names, require_ndim, require_shape, required
@@ -272,7 +273,7 @@ def _pool(x, pool_type, p, kernel, stride, pad, full, include_pad):
     return op.mul(total(x), NDArray(_shares(x.shape[2:], kernel, stride, pad, include_pad).to(x.tensor)))
 
 
-@lru_cache(64)
+@keep(64)
 def _shares(size: Sequence[int], kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int],
             include_pad: bool) -> torch.Tensor:  # fmt: skip
     """1 / (number of elements) of each window with the convention "full", where windows may exceed the padding."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import torch
+
+from compatgrad.core.kept_tensors import keep
 
 from ..base import MXNetError
 from ._arguments import as_ints, one_of, pair, public_names, require_ndim, require_shape, required
@@ -35,7 +35,7 @@ def BilinearSampler(data, grid, cudnn_off=None):
     return op.sample_grid(data, grid, axis=1, nan=True)
 
 
-@lru_cache(64)
+@keep(64)
 def _mesh(size: tuple[int, int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """The column and the row of each pixel, (2, height, width)."""
     rows, columns = torch.meshgrid(*[torch.arange(n, dtype=dtype, device=device) for n in size], indexing="ij")

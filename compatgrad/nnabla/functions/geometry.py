@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from math import floor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from compatgrad.core.kept_tensors import keep
 from compatgrad.core.resampling import cubic, linear
 from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla._documents import documented
@@ -32,7 +32,7 @@ def _resampled(x: Any, axis: int, taps: Taps) -> Any:
 
 
 # ---- interpolation ------------------------------------------------------------------------------------------
-@lru_cache(256)
+@keep(256)
 def _interpolation(size: int, out: int, mode: str, align_corners: bool, half_pixel: bool, nn: bool) -> Taps:
     """The elements of an axis of length `size`, and their weights, from which each of `out` elements is computed."""
     i = np.arange(out, dtype=np.float32)
@@ -182,7 +182,7 @@ def _cubic(x: np.ndarray, a: np.float32, size: int, exclude_outside: bool) -> tu
     return index, weight
 
 
-@lru_cache(256)
+@keep(256)
 def _resizing(
     size: int,
     out: int,

@@ -1,7 +1,9 @@
-// In the place of csrc/kernels/threads.cpp, which needs torch: loops in parts that grow, on the level that tests name.
+// In the place of csrc/kernels/threads.cpp and workspace.cpp, which need torch: loops in parts that grow, on the level
+// that tests name.
 #include <cstdlib>
 
 #include "kernels/threads.h"
+#include "kernels/workspace.h"
 
 namespace cg::kernels {
 
@@ -14,5 +16,7 @@ int simd_level() {
   const char* level = std::getenv("KERNEL_LEVEL");
   return level ? std::atoi(level) : 1;
 }
+
+Memory::Memory(int64_t bytes) : data_(std::malloc(bytes)), context_(data_), drop_(std::free) {}
 
 }  // namespace cg::kernels
