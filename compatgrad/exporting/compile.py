@@ -254,7 +254,8 @@ class _CompiledStep:
         self.target, self.names = target, exporter.names
         self.receivers, self.requests = target.variables(), frontend.gradient_requests(target.holder)
         self.state = [read() for read in self.reads]
-        self.run_flat = _flat.compiled(flat, [*exporter.examples, *self.state], options)
+        examples = [t.contiguous() for t in exporter.examples]  # as `run` passes them
+        self.run_flat = _flat.compiled(flat, [*examples, *self.state], options)
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor] | None) -> Any:
         given: Sequence[Any] = args
