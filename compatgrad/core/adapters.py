@@ -81,6 +81,10 @@ class Adapter:
         """The parameters of a link or a block: pairs of a dotted name and a Variable."""
         return ()
 
+    def gradient_requests(self, target: Any) -> Sequence[str]:
+        """What passes do with the gradients of a block's parameters, if this can be chosen."""
+        return ()
+
     def trains(self, parameter: Any) -> bool:
         """Whether optimizers update a parameter."""
         return bool(parameter.requires_grad)

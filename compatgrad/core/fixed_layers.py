@@ -134,7 +134,14 @@ class Convolution:
         if not available():
             raise RuntimeError("Convolution: torch has no oneDNN, or the program has switched it off")
         self._activation = (activation, list(numbers), "")
-        self._filters = None
+        self._filters = self._rows = None
+        maps, channels, *kernel = weight.shape
+        positions = zip(size[2:], padding, kernel, stride, strict=True)
+        places = size[0] * math.prod((n + 2 * p - k) // s + 1 for n, p, k, s in positions)
+        if {*dilation, groups} == {1} and _C.rows_gain(places, maps, channels, math.prod(kernel)):
+            self._rows = weight.permute(0, 2, 3, 1).reshape(maps, -1).contiguous()
+            self._bias, self._place = bias, (*kernel, *stride, *padding)
+            return
         if _gains(weight, stride, padding, dilation, groups, size):
             self._filters = _transformed(weight)
             self._bias, self._pad = bias, padding[0]
@@ -145,15 +152,18 @@ class Convolution:
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         name, numbers, _ = self._activation
-        if self._filters is not None:
+        if self._rows is not None:
+            y = _C.convolve_rows(x, self._rows, self._bias, None, name == "relu", *self._place)
+        elif self._filters is not None:
             y = _C.convolve_tiles(x, self._filters, self._bias, self._pad, None, name == "relu")
-            if name == "hardtanh":
-                y.clamp_(*numbers)
-            elif name == "leaky_relu":
-                torch.nn.functional.leaky_relu_(y, *numbers)
-            return y
-        result: torch.Tensor = self._convolve(x, *self._after, *self._activation)
-        return result
+        else:
+            result: torch.Tensor = self._convolve(x, *self._after, *self._activation)
+            return result
+        if name == "hardtanh":
+            y.clamp_(*numbers)
+        elif name == "leaky_relu":
+            torch.nn.functional.leaky_relu_(y, *numbers)
+        return y
 
     def add_to(self, y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         """Overwrites y by activation(y + convolution of x), where the activation is "none" or "relu". The result is y,
@@ -161,6 +171,8 @@ class Convolution:
         """
         y = y.contiguous(memory_format=torch.channels_last)
         name = "relu" if self._activation[0] == "relu" else None
+        if self._rows is not None:
+            return _C.convolve_rows(x, self._rows, self._bias, y, name == "relu", *self._place)
         if self._filters is not None:
             return _C.convolve_tiles(x, self._filters, self._bias, self._pad, y, name == "relu")
         total: torch.Tensor = self._add(y, x, *self._after, "add", 1.0, name, [], "")

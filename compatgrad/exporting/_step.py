@@ -6,7 +6,9 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch.utils import _pytree
 
+from compatgrad import _C
 from compatgrad.exporting import _target as targets
 from compatgrad.exporting._run import Exporter, close
 from compatgrad.exporting._trace import ExportError
@@ -30,8 +32,9 @@ class StepExporter(Exporter):
         self.written: list[tuple[str, Any]] = []
         self.leaves = False
         self._doubtful: list[int] = []
+        self._repeats = True  # whether equal calls return equal results
         gm = super().run(args, kwargs, dynamic, check)
-        if self._doubtful and not self.random:
+        if self._doubtful and self._repeats:
             raise ExportError(
                 f"{self.who}: the function changes the gradient of {self._receiver(self._doubtful[0])} in another way "
                 "than replacing it or adding to it: clear gradients inside the function first"
@@ -39,21 +42,50 @@ class StepExporter(Exporter):
         return gm
 
     def _receiver(self, k: int) -> str:
-        frontend = self.target.frontend
-        names = [] if frontend is None else [name for name, _ in frontend.parameters(self.target.holder)]
-        names += list(self.target.given or ())
+        names = [name for name, v in self.target.named() if targets.buffer_of(v) is None]
         names += [name for name, receives in zip(self.names, self.target.receiving, strict=True) if receives]
         return str(names[k])
 
     def _first_call(self, state: Any) -> Any:
-        result = super()._first_call(state)
+        own = {id(v) for v in self.target.variables()}
+        others = [v for v in targets.outside(self.target.target) if id(v) not in own]
+        kept = [(v, targets.kept_gradient(v), targets.has_gradient(v)) for v in others]
+        for v in others:
+            targets.clear_gradient(v)
+        try:
+            result = super()._first_call(state)
+            reached = [targets.has_gradient(v) for v in others]
+        finally:
+            for v, g, fresh in kept:
+                targets.put_gradient(v, g)
+                if targets.buffer_of(v) is not None:
+                    _C.fresh(v, fresh)
+        if True in reached:
+            v = others[reached.index(True)]
+            name = getattr(v, "name", None) or "a Variable"
+            raise ExportError(
+                f"{self.who}: the function runs backward and leaves a gradient in {name} of shape {tuple(v.shape)}, "
+                "which is not among the parameters: name it by parameters="
+            )
         self.leaves = self.target.leaves_gradients
+        self._left = list(self.target.left)
         if not self.leaves:
             return result
         if True in self.marked:
             raise ExportError(
                 f"{self.who}: {self.names[self.marked.index(True)]} has an attached gradient, which a compiled "
                 "function does not write: attach the gradient inside the function and return it"
+            )
+        if self.target.is_on_several_devices():
+            raise ExportError(f"{self.who}: the function runs backward, but its parameters are on several devices")
+        frontend = self.target.frontend
+        counted = (
+            frontend is not None and frontend.gradient_requests(self.target.holder) and self.module._legacy_buffers
+        )
+        if self._made and counted:
+            raise ExportError(
+                f"{self.who}: parameters got their shapes in this call, and so running statistics counted it twice: "
+                "call the block once before, and initialize it again if they matter"
             )
         self.places = []  # all sizes are fixed
         for k, v in enumerate(self.target.variables()):
@@ -62,10 +94,72 @@ class StepExporter(Exporter):
                 self.module.register_buffer(name, buffer.tensor)
                 state[name] = self.module.get_buffer(name)
                 self.written.append((name, v))
+        self._refuse_memory(state)
+        left = self._left
         pairs = list(zip(self._gradients_from(_FIRST, state), self._gradients_from(_SECOND, state), strict=True))
-        self.ways = {k: way for k, (a, b) in enumerate(pairs) if (way := self._way(k, a, b))}
+        ways = [self._way(k, a, b, left[k]) for k, (a, b) in enumerate(pairs)]
+        if None in ways:  # what is not finite shows no difference; at zeros it may be finite
+            examples, self.examples = self.examples, [_zeros(x) for x in self.examples]
+            try:
+                pairs = list(
+                    zip(self._gradients_from(_FIRST, state), self._gradients_from(_SECOND, state), strict=True)
+                )
+                ways = [
+                    self._way(k, a, b, left[k]) if way is None else way
+                    for k, (way, (a, b)) in enumerate(zip(ways, pairs, strict=True))
+                ]
+            finally:
+                self.examples = examples
+        if None in ways:
+            raise ExportError(
+                f"{self.who}: the gradient of {self._receiver(ways.index(None))} is not finite at the first call, "
+                "which shows what the function does with gradients: compile it for other inputs"
+            )
+        self.ways = {k: way for k, way in enumerate(ways) if way}
         self.target.returned = [k for k, way in self.ways.items() if way != "clear"]
         return result
+
+    def _stateful(self) -> torch.nn.Module:
+        """As of the base; a call that only makes parameters leaves no gradients."""
+        self._made = False
+        self.target.records = False
+        try:
+            return super()._stateful()
+        finally:
+            self.target.records = True
+            if self._made:  # Gluon's blocks record in spite of the mode
+                self.target.clear_gradients()
+
+    def _call(self) -> Any:
+        self._made |= not self.target.records
+        return super()._call()
+
+    def _refuse_memory(self, state: Any) -> None:
+        """Raises an error if a second call differs from the first because of what this leaves in attributes."""
+        first, again, second = (self._after(calls, state) for calls in (1, 1, 2))
+        self._repeats = _same(first, again)
+        if self._repeats and not _same(first, second):
+            raise ExportError(
+                f"{self.who}: the function keeps a state between calls, which a graph does not contain: reset it "
+                "inside the function, or pass it in and return it"
+            )
+
+    def _after(self, calls: int, state: Any) -> list[torch.Tensor | None]:
+        """Results and gradients of the last of some calls, each with the first values of all arrays."""
+        target, generator = self.target, torch.get_rng_state()
+        target.returned = range(len(target.receivers([None] * len(self.examples))))
+        try:
+            with target.unchanged(state):
+                for _ in range(calls):
+                    torch.set_rng_state(generator)
+                    target.clear_gradients()
+                    with targets.Undo():
+                        leaves = _pytree.tree_leaves(self._call())
+                        found = [t.detach().clone() if isinstance(t, torch.Tensor) else None for t in leaves]
+            return found
+        finally:
+            target.returned = None
+            torch.set_rng_state(generator)
 
     def _gradients_from(self, value: float, state: Any) -> list[torch.Tensor | None]:
         """The receivers' gradients after a call, if they are `value` before."""
@@ -79,14 +173,29 @@ class StepExporter(Exporter):
             target.first_gradients = target.returned = None
             torch.set_rng_state(generator)
 
-    def _way(self, k: int, a: torch.Tensor | None, b: torch.Tensor | None) -> str:
+    def _way(self, k: int, a: torch.Tensor | None, b: torch.Tensor | None, left: bool) -> str | None:
+        """ "" if the gradient stays as it is; None if it is not finite."""
         if a is None or b is None:
             return "clear"
         if bool((a == _FIRST).all()) and bool((b == _SECOND).all()):
-            return ""
+            return "add" if left else ""  # zeros are added
+        finite = a.isfinite() & b.isfinite()
+        if not finite.any():
+            return None
         added = _SECOND - _FIRST
-        way = "write" if float((b - a).double().abs().nanmean()) < added / 2 else "add"
+        way = "write" if float((b - a)[finite].double().abs().mean()) < added / 2 else "add"
         expected = a if way == "write" else a + added
-        if not close(expected, b, added if way == "add" else 0.0):
+        if not close(expected[finite], b[finite], added if way == "add" else 0.0):
             self._doubtful.append(k)
         return way
+
+
+def _zeros(x: torch.Tensor) -> torch.Tensor:
+    return torch.zeros_like(x) if x.is_floating_point() else x
+
+
+def _same(a: list[torch.Tensor | None], b: list[torch.Tensor | None]) -> bool:
+    if len(a) != len(b):
+        return False
+    pairs = zip(a, b, strict=True)
+    return all(x is y if x is None or y is None else close(x, y, 0.0) for x, y in pairs)

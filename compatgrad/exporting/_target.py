@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -44,6 +46,8 @@ class Target:
             self.holder = target.__self__
         self.frontend: Adapter | None = None
         self.leaves_gradients = False  # whether the first run put gradients into parameters
+        self.records = True  # whether the run's mode records; code may choose otherwise
+        self.left: Sequence[bool] = ()  # for each of `receivers`, whether it has a gradient after the last run
         # the numbers, among `receivers`, of those whose gradients `run` returns after the result
         self.returned: Sequence[int] | None = None
         self.receiving: Sequence[bool] = ()  # for each input whether passes leave a gradient in it
@@ -88,17 +92,19 @@ class Target:
         inputs = [self.frontend.variable(t, n) for t, n in zip(tensors, needs, strict=True)]
         if self.first_gradients is not None:
             for v in self.receivers(inputs):
-                _put_gradient(v, torch.full_like(tensor_of(v), self.first_gradients))
+                put_gradient(v, torch.full_like(tensor_of(v), self.first_gradients))
         args, kwargs = rebuild(inputs)
         # the code itself decides whether MXNet records and whether nnabla's graphs are static
-        with self.frontend.modes(self.train), using_modes(recording=False, auto_forward=_C.get_mode("auto_forward")):
+        modes = self.frontend.modes(self.train, self.records)
+        with modes, using_modes(recording=False, auto_forward=_C.get_mode("auto_forward")):
             result = self.target(*args, **kwargs)
             flat = _pytree.tree_leaves(result)
             if waiting := [y for y in flat if isinstance(y, _C.DeferredVariable) and y.parent and y.data._lazy]:
                 _C.deferred_forward(waiting, False, False, None, None, None)
+            receivers = self.receivers(inputs)
+            self.left = [has_gradient(v) for v in receivers]
             if self.returned is None:
                 return self._read(result)
-            receivers = self.receivers(inputs)
             return self._read(result), [gradient_of(receivers[k]) for k in self.returned]
 
     def receivers(self, inputs: Sequence[Any]) -> list[Any]:
@@ -109,12 +115,19 @@ class Target:
 
     def note_gradients(self) -> None:
         """Notes whether there are gradients, after a run without gradients before it."""
-        self.leaves_gradients = any(gradient_of(v) is not None for v in self.variables())
+        self.leaves_gradients = any(self.left) or any(has_gradient(v) for v in self.variables())
 
     def variables(self) -> list[Any]:
-        """The parameters, as Variables."""
-        found = [] if self.frontend is None else [v for _, v in self.frontend.parameters(self.holder)]
-        return found + list((self.given or {}).values())
+        """The parameters, as Variables, each once."""
+        return [v for _, v in self.named()]
+
+    def named(self) -> list[tuple[str, Any]]:
+        """The parameters with their names."""
+        found = [] if self.frontend is None else list(self.frontend.parameters(self.holder))
+        first: dict[int, tuple[str, Any]] = {}  # several links may share a parameter, which receives its gradient once
+        for name, v in (*found, *(self.given or {}).items()):
+            first.setdefault(id(v), (name, v))
+        return list(first.values())
 
     def differentiable(self, module: Any) -> torch.nn.Module:
         """The target as a module whose gradients, in torch's autograd, are those that its frontend computes."""
@@ -143,6 +156,15 @@ class Target:
             return result
         raise ExportError(f"the network returns a {_kind(result)}, but a graph returns tensors: return Variables")
 
+    def is_on_several_devices(self) -> bool:
+        """Whether a block's parameters have copies on other devices, of which its `parameters` are the first."""
+        found: Any = getattr(self.holder, "_collect_params_with_prefix", dict)()
+        return any(len(p.list_ctx()) > 1 for p in found.values())
+
+    def clear_gradients(self) -> None:
+        for v in self.variables():
+            clear_gradient(v)
+
     @contextlib.contextmanager
     def unchanged(self, state: Mapping[str, torch.Tensor]) -> Iterator[None]:
         """Restores the target after the block: values of the state, gradients, attributes of links and blocks.
@@ -152,17 +174,18 @@ class Target:
         values = {name: t.detach().clone() for name, t in state.items()}
         holders = [(h, dict(h.__dict__)) for h in _holders(self.holder)]
         variables = self.variables()
-        gradients = [(v, _kept_gradient(v)) for v in variables]
+        gradients = [(v, kept_gradient(v), has_gradient(v)) for v in variables]
         try:
-            for v in variables:
-                _clear_gradient(v)
+            self.clear_gradients()
             yield
         finally:
             for h, attributes in holders:
                 h.__dict__.clear()
                 h.__dict__.update(attributes)
-            for v, g in gradients:
-                _put_gradient(v, g)
+            for v, g, fresh in gradients:
+                put_gradient(v, g)
+                if buffer_of(v) is not None:
+                    _C.fresh(v, fresh)
             with torch.no_grad():
                 for name, t in state.items():
                     if not torch.equal(t, values[name]):
@@ -212,6 +235,41 @@ def _holders(target: Any) -> Iterator[Any]:
             todo += block._children.values()
 
 
+def outside(function: Any) -> list[Any]:
+    """Variables of which a function knows: those in its closure, its defaults, and the globals that it reads, also
+    inside functions, links and blocks."""
+    found: dict[int, Any] = {}
+    seen, todo = set(), [function]
+    while todo:
+        x = todo.pop()
+        if id(x) in seen:
+            continue
+        seen.add(id(x))
+        if isinstance(x, _C.Variable):
+            found[id(x)] = x
+        elif isinstance(x, dict):
+            todo += x.values()
+        elif isinstance(x, (list, tuple)):
+            todo += x
+        elif hasattr(x, "_collect_params_with_prefix"):
+            for p in x._collect_params_with_prefix().values():
+                if p.grad_req != "null" and p._data is not None:
+                    todo.append(list(p.list_data()))  # one for each device
+        elif hasattr(x, "namedparams"):
+            todo += [p for _, p in x.namedparams() if p.is_initialized]
+        elif isinstance(x, types.MethodType):
+            todo += [x.__self__, x.__func__]
+        elif isinstance(x, functools.partial):
+            todo += [x.func, x.args, x.keywords]
+        elif isinstance(x, types.FunctionType):
+            for cell in x.__closure__ or ():
+                with contextlib.suppress(ValueError):  # an empty cell
+                    todo.append(cell.cell_contents)
+            todo += [x.__defaults__, x.__kwdefaults__]
+            todo += [x.__globals__.get(name) for name in x.__code__.co_names]
+    return list(found.values())
+
+
 def buffer_of(v: Any) -> Any:
     """The array, as a Variable, to which passes write the gradient of `v`; None if gradients of `v` are new tensors."""
     return None if isinstance(v, _C.DeferredVariable) else _C.gradient_of(v)
@@ -227,25 +285,33 @@ def gradient_of(v: Any) -> Any:
     return buffer.tensor if buffer.tensor.any() else None
 
 
-def _kept_gradient(v: Any) -> Any:
+def has_gradient(v: Any) -> bool:
+    """Whether a pass has left a gradient, of zeros too, since the last `clear_gradient`."""
+    if isinstance(v, _C.DeferredVariable):
+        return not v.grad._lazy
+    return bool(_C.fresh(v)) if buffer_of(v) is not None else v._grad_tensor is not None
+
+
+def kept_gradient(v: Any) -> Any:
     """The gradient, which later passes do not change."""
     g = gradient_of(v)
     written = isinstance(v, _C.DeferredVariable) or buffer_of(v) is not None
     return g.clone() if written and g is not None else g
 
 
-def _clear_gradient(v: Any) -> None:
+def clear_gradient(v: Any) -> None:
     if isinstance(v, _C.DeferredVariable):
         v.grad.zero()
     elif (buffer := _C.gradient_of(v)) is not None:
         buffer.tensor.zero_()
+        _C.fresh(v, False)
     else:
         v._grad_tensor = None
 
 
-def _put_gradient(v: Any, g: Any) -> None:
+def put_gradient(v: Any, g: Any) -> None:
     if g is None:
-        _clear_gradient(v)
+        clear_gradient(v)
     elif isinstance(v, _C.DeferredVariable):
         v.grad.tensor = g
     elif (buffer := _C.gradient_of(v)) is not None:
@@ -261,7 +327,7 @@ def receive(v: Any, way: str, g: Any) -> None:
     if g is not None and not isinstance(v, _C.DeferredVariable):
         v._grad_tensor = g
     else:
-        _put_gradient(v, g)
+        put_gradient(v, g)
 
 
 @contextlib.contextmanager
@@ -303,6 +369,28 @@ def needs_gradient(x: Any) -> bool:
         return bool(x.requires_grad)
     t = torch.as_tensor(x)
     return t.is_floating_point() or t.is_complex()
+
+
+def look_of(x: Any) -> tuple[bool, bool]:
+    """How passes treat an input: whether it gets a gradient, and whether they write it to an array."""
+    return isinstance(x, _C.Variable) and needs_gradient(x), is_marked(x)
+
+
+def is_recorded(x: Any) -> bool:
+    """Whether passes go on from an input to what it was computed from."""
+    if not isinstance(x, _C.Variable) or x.creator_node is None:
+        return False
+    if not isinstance(x, _C.DeferredVariable):
+        return bool(x.requires_grad)
+    todo, seen = [x], {x}
+    while todo:
+        v = todo.pop()
+        if v.parent is None and v.need_grad:
+            return True
+        new = set(v.parent.inputs if v.parent is not None else ()) - seen
+        seen |= new
+        todo += new
+    return False
 
 
 def _kind(x: Any) -> str:

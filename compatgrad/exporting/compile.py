@@ -112,7 +112,7 @@ class _Compiled:
             for d in dims:
                 sizes[d] = -1
             t = x if isinstance(x, torch.Tensor) else targets.tensor_of(x)
-            looks.append((t.dtype, t.device, *sizes))
+            looks.append((t.dtype, t.device, *targets.look_of(x), *sizes))
         fixed = tuple([repr(x) for x in flat if not targets.is_input(x)]) if len(given) < len(flat) else ()
         train = bool(self.fn.training) if mode == "module" else bool(mode) and _C.get_mode(mode)
         key = (kind, *looks, fixed, train, torch.get_num_threads())
@@ -167,7 +167,7 @@ class _Compiled:
             if isinstance(x, np.ndarray):  # its attributes take less time than a tensor's
                 looks += (x.dtype.num, x.shape)
             else:
-                looks += (type(x), t.dtype, t.shape, t.device)
+                looks += (type(x), t.dtype, t.shape, t.device, targets.look_of(x))
         return tensors, tuple(looks)
 
 
@@ -222,7 +222,8 @@ class _CompiledGraph(torch.nn.Module):
 
 
 class _Outdated(Exception):
-    """A parameter has another dtype, shape, order in memory or device than when the graph was compiled."""
+    """A parameter is another Variable, receives its gradient in another way, or has another dtype, shape, order in
+    memory or device than when the graph was compiled."""
 
 
 class _CompiledStep:
@@ -250,14 +251,28 @@ class _CompiledStep:
         self.inputs = [k for k, receives in enumerate(target.receiving) if receives]
         self.ways = [exporter.ways.get(k) for k in range(len(self.variables) + len(self.inputs))]
         self.refusals: dict[int, Any] = {}  # recorded results whose gradients are errors
+        self.target, self.names = target, exporter.names
+        self.receivers, self.requests = target.variables(), frontend.gradient_requests(target.holder)
         self.state = [read() for read in self.reads]
-        self.run_flat = _flat.compiled(flat, [*exporter.examples, *self.state], options)
+        examples = [t.contiguous() for t in exporter.examples]  # as `run` passes them
+        self.run_flat = _flat.compiled(flat, [*examples, *self.state], options)
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor] | None) -> Any:
         given: Sequence[Any] = args
         if tensors is None:
             given = [x for x in _pytree.tree_leaves((args, kwargs)) if targets.is_input(x)]
             tensors = [targets.tensor_of(x) for x in given]
+        for k, x in enumerate(given):
+            if targets.is_recorded(x):
+                raise ExportError(
+                    f"interop.compile: {self.names[k]} is the result of a recorded computation, to whose inputs "
+                    "backward passes of a compiled function do not go on: compute it inside the function"
+                )
+        receivers, requests = self.target.variables(), self.frontend.gradient_requests(self.target.holder)
+        if requests != self.requests or len(receivers) != len(self.receivers):
+            raise _Outdated
+        if not all(map(is_, receivers, self.receivers)):
+            raise _Outdated
         state = [read() for read in self.reads]
         if not all(map(is_, state, self.state)):
             if [_layout(t) for t in state] != [_layout(t) for t in self.state]:

@@ -39,6 +39,9 @@ class _MXNet(Adapter):
             if parameter.grad_req != "null":
                 yield name, parameter.data()
 
+    def gradient_requests(self, target: Any) -> Sequence[str]:
+        return [parameter.grad_req for _, parameter in _parameters(target)]
+
     def buffers(self, target: Any) -> Iterable[Buffer]:
         for name, parameter in _parameters(target):
             if parameter.grad_req == "null":

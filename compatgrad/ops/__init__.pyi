@@ -50,6 +50,8 @@ __all__ = [
     "arctan2",
     "arctanh",
     "assign",
+    "attention",
+    "attention_grad",
     "average_pooling",
     "batch_normalization",
     "batch_normalization_grad",
@@ -487,6 +489,41 @@ def arctanh(x0: _Input, /) -> _Variable:
 
 def assign(x0: _Input, x1: _Input, /) -> _Variable:
     """Writes the second input into the first and returns a copy; the first input gets the gradient."""
+
+def attention(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    x3: _Input | None = None,
+    /,
+    scale: float = 1.0,
+    causal: bool = False,
+) -> _Variable:
+    """softmax(scale q kᵀ + mask) v over the last two axes of q (..., n, d), k (..., m, d) and v (..., m, e),
+    without an array of the scores: backward computes them again. The mask is added to the scores; with causal, row
+    i of q sees rows 0 to i of k and v.
+
+    Args:
+        scale: float
+        causal: bool
+    """
+
+def attention_grad(
+    x0: _Input,
+    x1: _Input,
+    x2: _Input,
+    x3: _Input,
+    x4: _Input | None = None,
+    /,
+    scale: float = 1.0,
+    causal: bool = False,
+) -> tuple[_Variable, ...]:
+    """Gradients of q, k and v of attention from that of the result, q, k, v and the mask.
+
+    Args:
+        scale: float; as in attention
+        causal: bool; as in attention
+    """
 
 def average_pooling(
     x0: _Input,

@@ -23,6 +23,7 @@ WIDTH = 120
 
 # Ops whose result is a tuple.
 SEVERAL = {
+    "attention_grad",
     "batch_normalization_grad",
     "bipartite_matching",
     "box_encode",

@@ -87,10 +87,36 @@ void Array::mark(bool zero) {
   }
 }
 
+// What an array of `dtype` is filled with, as in nnabla: a number is a float on its way, and becomes an integer as in C
+// on x86-64, where the smallest one stands for those that a register cannot hold, and short integers are its last bits.
+static c10::Scalar element(double value, at::ScalarType dtype) {
+  const float number = static_cast<float>(value);
+  if (dtype == at::kHalf) return static_cast<double>(static_cast<c10::Half>(number));  // infinite beyond its range
+  if (dtype == at::kBFloat16) return static_cast<double>(static_cast<c10::BFloat16>(number));
+  if (dtype == at::kBool) return number != 0;
+  if (!at::isIntegralType(dtype, false) || dtype == at::kUInt32 || dtype == at::kUInt64)
+    return static_cast<double>(number);
+  const bool wide = dtype == at::kLong;
+  const double end = wide ? 0x1p63 : 0x1p31;
+  const auto whole = static_cast<int64_t>(number >= -end && number < end ? static_cast<double>(number) : -end);
+  switch (dtype) {
+    case at::kByte:
+      return static_cast<uint8_t>(whole);
+    case at::kChar:
+      return static_cast<int8_t>(whole);
+    case at::kShort:
+      return static_cast<int16_t>(whole);
+    case at::kUInt16:
+      return static_cast<uint16_t>(whole);
+    default:
+      return whole;
+  }
+}
+
 const at::Tensor& Array::make() {
   Array& r = root();
   if (!r.tensor.defined())
-    r.tensor = at::full(r.sizes, r.fill_value, at::TensorOptions().dtype(r.dtype).device(r.device));
+    r.tensor = at::full(r.sizes, element(r.fill_value, r.dtype), at::TensorOptions().dtype(r.dtype).device(r.device));
   r.typed = true;
   r.rebind();
   return tensor;
@@ -175,7 +201,7 @@ void Array::fill(double value, bool counts) {
     const bool typed_before = whole.typed;
     const at::Tensor& t = write();
     bump_version(t);
-    t.fill_(value);
+    t.fill_(element(value, t.scalar_type()));
     mark(zero);
     if (!typed_before) {  // a number has no dtype: the array can still be cast to any
       whole.typed = false;

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "core/mask.h"
+#include "core/settle.h"
 #include "core/variable.h"
 
 namespace cg {
@@ -167,10 +168,10 @@ struct FunctionNode : Pinned {
   Tensors forward_unlocked(VarsRef in);  // forward; without the interpreter lock if tensors are large
   Var input(size_t i) const;
   at::Tensor input_data(size_t i, bool last = false) const {
-    return call ? deferred_input(i, last) : inputs[i] ? inputs[i]->data : at::Tensor();
+    return call ? deferred_input(i, last) : inputs[i] ? read(inputs[i]->data) : at::Tensor();
   }
   at::Tensor output_data(size_t j, bool last = false) const {
-    return call ? deferred_output(j, last) : outputs[j].node ? outputs[j].node->data : outputs[j].saved;
+    return call ? deferred_output(j, last) : read(outputs[j].node ? outputs[j].node->data : outputs[j].saved);
   }
   Var output(size_t j);  // makes the node of an output again if it was deleted
 

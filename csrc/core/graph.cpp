@@ -10,6 +10,7 @@
 #include "core/op.h"
 #include "core/postponed.h"
 #include "core/tally.h"
+#include "core/unread.h"
 #include "kernels/one_thread.h"
 
 namespace cg {
@@ -108,7 +109,7 @@ void FunctionNode::link(VarsRef in, c10::ArrayRef<Ref<VariableNode>> ys) {
 
 Var FunctionNode::input(size_t i) const {
   if (call) return deferred_var(inputs[i], this, i);
-  return {inputs[i], inputs[i] ? inputs[i]->data : at::Tensor()};
+  return {inputs[i], inputs[i] ? read(inputs[i]->data) : at::Tensor()};
 }
 
 void FunctionNode::release_graph() {
@@ -170,14 +171,23 @@ Vars FunctionNode::apply(VarsRef in, bool record_constants) {
   Ref<FunctionNode> self(this);
   const int holders = std::exchange(may_postpone, 0);
   if (mode(Mode::deferred)) {
+    read_inputs(in);
     settle();
     if (tally.ran) tally.ran(*this, in, mode(Mode::auto_forward));
     return apply_deferred(*this, in);
   }
   const bool observed = hooks || (binding.observing && binding.observing());
   Tensors ys;
-  if (holders && !observed && !tally.ran)
-    if (at::Tensor y = postpone(*this, in, holders); y.defined()) ys.push_back(std::move(y));
+  if (holders && !observed && !tally.ran) {
+    at::Tensor y = join_attention(*this, in);
+    if (!y.defined()) {
+      read_inputs(in);
+      y = postpone(*this, in, holders);
+    }
+    if (y.defined()) ys.push_back(std::move(y));
+  } else {
+    read_inputs(in);
+  }
   if (ys.empty()) {
     settle();
     if (observed) user_code(binding.before_forward, *this, in);
@@ -229,9 +239,9 @@ Vars FunctionNode::apply(VarsRef in, bool record_constants) {
 Var FunctionNode::output(size_t j) {
   OutputSlot& slot = outputs[j];
   if (call) return deferred_var(output_node(*this, j), nullptr, 0);
-  if (slot.node) return {Ref<VariableNode>(slot.node), slot.node->data};
+  if (slot.node) return {Ref<VariableNode>(slot.node), read(slot.node->data)};
   if (!slot.saved.defined()) return {};
-  auto node = make_node(slot.saved, true);
+  auto node = make_node(read(slot.saved), true);
   node->retain_data(slot.saved);
   node->become_output(Ref<FunctionNode>(this), j);
   return {node, slot.saved};

@@ -26,8 +26,12 @@ class Order {
   template <class Visit>
   void run(Visit&& visit) {
     while (!heap_.empty()) {
-      if (slow_ || ++visits_ % 16 == 0) binding.check_signals();
-      slow_ = false;
+      // User code would have to see gradients that functions still leave unread; so it waits a little.
+      if ((slow_ || ++visits_ % 16 == 0) && !(unread_gradients && ++kept_waiting_ < 64)) {
+        binding.check_signals();
+        slow_ = false;
+        kept_waiting_ = 0;
+      }
       std::pop_heap(heap_.begin(), heap_.end());
       rank_ = heap_.back().rank;
       Turn& turn = turns_[heap_.back().place];
@@ -64,7 +68,7 @@ class Order {
   std::vector<Entry> heap_;
   std::vector<Turn> turns_;  // in the order they were pushed
   PointerMap<FunctionNode, uint32_t> places_;
-  unsigned visits_ = 0;
+  unsigned visits_ = 0, kept_waiting_ = 0;
   int32_t rank_ = std::numeric_limits<int32_t>::max();  // of the function that is being visited
   bool slow_ = false, remember_ = false;
 };

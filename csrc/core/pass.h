@@ -11,6 +11,7 @@
 #include "core/plan.h"
 #include "core/postponed.h"
 #include "core/slots.h"
+#include "core/unread.h"
 #include "kernels/one_thread.h"
 
 namespace cg {
@@ -55,6 +56,7 @@ class Pass : GradientSlots<T> {
       if (options_.watch) tell(f);
     });
     settle();
+    settle_gradients();
   }
   std::vector<Ref<VariableNode>>& leaves() { return leaves_; }
 
@@ -67,6 +69,10 @@ class Pass : GradientSlots<T> {
     return is_marked(*x) && (x->requires_grad || f.saved_constants || f.python);
   }
 
+  template <class Gradients>
+  static void read_all(const Gradients& gs) {
+    for (const auto& g : gs) read(value(g));
+  }
   void tell(FunctionNode& f) {
     order_.remember();  // user code may run
     options_.watch->visited(f, [&](VariableNode& x) {
@@ -122,6 +128,7 @@ class Pass : GradientSlots<T> {
     if (observed || !info || info->override_backward) {  // user code may run
       order_.remember();
       compute_all_rows();
+      read_all(gys);
     }
     if (observed) user_code(binding.before_backward, f, gys);
     if (observed || f.python)  // gradients that user code sets from here on are ignored
@@ -224,6 +231,7 @@ class Pass : GradientSlots<T> {
     const Whole whole(f, inputs);
     const kernels::OneThread one(f.info());
     if (std::is_same_v<T, Var> && (options_.create_graph || (f.info() && !f.call))) {
+      read_all(gys);
       settle();
       run_formula(f, gys, gxs, wanted);
       fit_all(gxs, inputs);
@@ -240,7 +248,9 @@ class Pass : GradientSlots<T> {
       large |= g.defined() && g.data.numel() >= kLarge;
       gy.push_back(keep ? g.data : std::move(g.data));
     }
-    if (joins && large && !f.call && postpone_backward(f, gy, gx, wanted)) {
+    const bool joined = joins && !f.call && join_attention_backward(f, gy, gx, wanted);
+    if (!joined) read_all(gy);
+    if (joined || (joins && large && !f.call && postpone_backward(f, gy, gx, wanted))) {
       for (size_t i = 0; i < gx.size(); ++i) gxs[i].data = std::move(gx[i]);
       return;
     }
@@ -286,6 +296,7 @@ class Pass : GradientSlots<T> {
     GradientSlot* s = self->find(x);
     if (!s) return {};
     self->collapse(*s);
+    read(s->first.data);
     return std::exchange(s->first, Var());
   }
 

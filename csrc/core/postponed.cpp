@@ -23,7 +23,7 @@ unsigned denormals = 0;  // how the threads that called the functions treat subn
 using kernels::Stage;
 
 constexpr int64_t kLeast = 1 << 16;  // elements; smaller arrays stay in the cache between two functions
-constexpr size_t kMost = 24;
+constexpr size_t kMost = kernels::kMostArrays;
 
 // An op that can wait. begins: also if no function waits yet; a sum of two arrays alone gains nothing.
 struct Waits {
@@ -141,8 +141,9 @@ int allocate(std::vector<Waiting>& all, const std::vector<bool>& kept) {
   return shared;
 }
 
+// Computes the functions that wait, and forgets them. Until their loops run, an error leaves them as they are.
 template <class T>
-void compute(const std::vector<Waiting>& all, const std::vector<bool>& kept, int shared) {
+void compute(std::vector<Waiting>& all, const std::vector<bool>& kept, int shared) {
   std::vector<Stage> stages;
   std::vector<T*> arrays;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -153,8 +154,15 @@ void compute(const std::vector<Waiting>& all, const std::vector<bool>& kept, int
                      : kept[i] ? static_cast<T*>(t.storage().mutable_data())
                                : nullptr);
   }
-  kernels::in_threads(all[0].tensor.numel(), kernels::kGrain,
+  postponed = false;
+  const auto done = std::exchange(all, {});
+  const kernels::DenormalMode same(denormals);
+  kernels::in_threads(done[0].tensor.numel(), kernels::kGrain,
                       [&](int64_t begin, int64_t end) { kernels::run_stages<T>(stages, arrays, begin, end); });
+  if (shared >= 0) {
+    const c10::Storage& from = done[shared].tensor.storage();
+    done.back().tensor.storage().set_data_ptr_noswap(from.set_data_ptr(at::DataPtr(nullptr, at::kCPU)));
+  }
 }
 
 }  // namespace
@@ -163,19 +171,13 @@ void compute_postponed() {
   auto& all = waiting();
   std::vector<bool> kept;
   for (const Waiting& w : all) kept.push_back(w.tensor.use_count() > 1);
-  const int shared = allocate(all, kept);  // without memory all of them wait on
-  postponed = false;
-  const auto done = std::exchange(all, {});
-  const kernels::DenormalMode same(denormals);
-  kernels::with_dtype(done[0].tensor, [&]<class T>(T) { compute<T>(done, kept, shared); });
-  if (shared >= 0) {
-    const c10::Storage& from = done[shared].tensor.storage();
-    done.back().tensor.storage().set_data_ptr_noswap(from.set_data_ptr(at::DataPtr(nullptr, at::kCPU)));
-  }
+  const int shared = allocate(all, kept);
+  kernels::with_dtype(all[0].tensor, [&]<class T>(T) { compute<T>(all, kept, shared); });
 }
-void compute_postponed_quietly() noexcept {
+void settle_all_quietly() noexcept {
   try {
-    compute_postponed();
+    settle();
+    settle_gradients();
   } catch (const std::exception&) {
   }
 }

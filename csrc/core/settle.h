@@ -1,5 +1,11 @@
-// Functions that wait to be computed together (core/postponed.h), as seen by code that reads values.
+// Functions that wait to be computed together (core/postponed.h), and arrays whose values are computed when something
+// reads them (core/unread.h), as seen by code that reads values.
 #pragma once
+#include <cstddef>
+
+namespace at {
+class Tensor;
+}
 
 namespace cg {
 
@@ -10,11 +16,28 @@ inline void settle() {
   if (postponed) [[unlikely]]
     compute_postponed();
 }
-// The same where an error cannot be told. Without memory the functions wait on, and the next settle() tells it.
-void compute_postponed_quietly() noexcept;
+extern size_t unread;                      // how many such arrays exist; like the graph, under the interpreter lock
+void compute_unread(const at::Tensor& t);  // if t is one
+// Called for arrays that Python or the graph hands over, before their values are read.
+inline const at::Tensor& read(const at::Tensor& t) {
+  if (unread) [[unlikely]]
+    compute_unread(t);
+  return t;
+}
+// Gradients that a pass has not computed because nothing has read them (core/unread.h). They are made of arrays that a
+// program may write into, so they are computed before user code runs and at the end of the pass.
+extern bool unread_gradients;
+void compute_unread_gradients();
+inline void settle_gradients() {
+  if (unread_gradients) [[unlikely]]
+    compute_unread_gradients();
+}
+
+// Both where an error cannot be told. Without memory the functions wait on, and the next settle() tells it.
+void settle_all_quietly() noexcept;
 inline void settle_quietly() noexcept {
-  if (postponed) [[unlikely]]
-    compute_postponed_quietly();
+  if (postponed || unread_gradients) [[unlikely]]
+    settle_all_quietly();
 }
 
 }  // namespace cg

@@ -7,6 +7,7 @@
 #include "core/pointer_map.h"
 #include "core/postponed.h"
 #include "core/rows.h"
+#include "core/unread.h"
 
 namespace cg {
 
@@ -107,6 +108,7 @@ class GradientSlots {
       const bool own = sole_owner(s.first);
       c10::SmallVector<Tensor, 8> all{s.first.data};
       for (Var& v : *s.more) all.push_back(std::move(v.data));
+      for (const Tensor& g : all) read(g);
       Tensor total = postponed ? postpone_sum(all) : Tensor();
       if (!total.defined()) {
         settle();

@@ -1,6 +1,8 @@
 #include "kernels/stages.h"
 
 #include <algorithm>
+#include <memory>
+#include <new>
 
 #include "kernels/erf.h"
 
@@ -79,14 +81,19 @@ void erf_of(int64_t n, const float* x, float* y) { erf_loop(n, x, y); }
 
 template <class T>
 void run_stages(const std::vector<Stage>& stages, const std::vector<T*>& arrays, int64_t begin, int64_t end) {
-  const int64_t unkept = std::count(arrays.begin(), arrays.end(), nullptr), part = std::min(kPart<T>, end - begin);
+  const int64_t unkept = std::count(arrays.begin(), arrays.end(), nullptr);
+  int64_t part = std::min(kPart<T>, end - begin);
   // The distance keeps processors from taking a read of one array for one of what was just written to another.
-  const int64_t distance = part + 80;
-  std::vector<T> space(unkept * distance);
-  std::vector<T*> at(arrays.size());
+  int64_t distance = part + 80;
+  // Without memory the functions are computed all the same: whoever asked for their values cannot do without.
+  constexpr int64_t kFew = 64;
+  T few[kMostArrays * kFew];
+  const std::unique_ptr<T[]> space(new (std::nothrow) T[unkept * distance]);
+  if (!space) part = distance = kFew;
+  T* at[kMostArrays];
   for (; begin < end; begin += part) {
     const int64_t n = std::min(part, end - begin);
-    T* free = space.data();
+    T* free = space ? space.get() : few;
     for (size_t i = 0; i < arrays.size(); ++i) {
       at[i] = arrays[i] ? arrays[i] + begin : free;
       if (!arrays[i]) free += distance;

@@ -30,7 +30,10 @@ struct Stage {
   int a = 0, b = 0, result = 0;
 };
 
-// Elements begin to end - 1 of the results of `stages`. arrays: where each array is; null: a result that is not kept.
+constexpr int64_t kMostArrays = 24;
+
+// Elements begin to end - 1 of the results of `stages`. arrays: where each array is; null: a result that is not kept;
+// at most kMostArrays.
 template <class T>
 void run_stages(const std::vector<Stage>& stages, const std::vector<T*>& arrays, int64_t begin, int64_t end);
 extern template void run_stages(const std::vector<Stage>&, const std::vector<float*>&, int64_t, int64_t);

@@ -54,7 +54,7 @@ void each(int64_t n, const Task& t, void (*f)(const Task&, int64_t)) {
 struct Parts {
   int64_t number, unit, rows;  // rows: of tiles, of all images
   Parts(const Task& t, bool whole_images) : unit(whole_images ? t.rows() : 1), rows(t.s.batch * t.rows()) {
-    constexpr int64_t kBytes = 2 << 20, kFilters = 4;  // large filters come from memory once for each part
+    constexpr int64_t kBytes = 1 << 20, kFilters = 4;  // large filters come from memory once for each part
     const int64_t units = rows / unit, count = unit * t.columns();
     const int64_t vectors = tiles::kPlaces * (tiles::blocks(t.s.in) + tiles::blocks(t.s.out)) * count;
     const int64_t least = (kTiles + count - 1) / count;

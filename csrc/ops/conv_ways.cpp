@@ -10,7 +10,7 @@ namespace cg {
 namespace {
 
 // In the order in which they are tried.
-const ConvolutionWay* const kWays[] = {&kWinograd, &kSteps, &kPointwise, &kColumns};
+const ConvolutionWay* const kWays[] = {&kWinograd, &kSteps, &kPointwise, &kFewChannels, &kColumns};
 
 bool fit(const Placement& p, at::IntArrayRef image, at::IntArrayRef map, at::IntArrayRef filters) {
   const size_t n = p.stride.size();

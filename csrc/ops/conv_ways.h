@@ -26,8 +26,9 @@ struct ConvolutionWay {
 };
 
 // By filters of 3 x 3 in fewer multiplications, kernels/winograd.h; filters of one pixel or along one axis,
-// kernels/pointwise.h; products with columns, which are an image's patches below the filter's positions.
-extern const ConvolutionWay kWinograd, kSteps, kPointwise, kColumns;
+// kernels/pointwise.h; of images with few channels, kernels/few_channels.h; products with columns, which are an image's
+// patches below the filter's positions.
+extern const ConvolutionWay kWinograd, kSteps, kPointwise, kFewChannels, kColumns;
 
 // The gradient of filters that was computed by transformations, if all of its numbers are finite. A number of an image
 // at its border does not reach all of a filter; the transformations add and subtract them all, so that one that is not

@@ -138,6 +138,9 @@ PyVariable* allocate(PyTypeObject* type, Frontend* f);
 Frontend* frontend_of_object(PyObject* o);  // by the attribute _frontend of an object or a class
 const Ref<VariableNode>& node_of(PyVariable* v);
 Var var_of(PyVariable* v);
+// For functions that join_attention() may join, and for code that reads no values.
+Var unread_var_of(PyVariable* v);
+const at::Tensor& unread_tensor_of(PyVariable* v);
 PyObject* wrap_var(Var v, Frontend* f);  // a new Variable of the frontend's class; None if undefined
 PyObject* wrap_data(PyObject* data, Frontend* f, bool requires_grad);  // a new Variable around an array, tensor or None
 PyObject* wrap_outputs(Vars ys, Frontend* f);                          // one Variable, or a tuple

@@ -150,7 +150,7 @@ void init_convert() {
 PyObject* new_ndarray(PyObject* o) { return PyObject_CallOneArg(new_array, o); }
 bool is_tensor(PyObject* o) { return THPVariable_Check(o); }
 bool is_ndarray(PyObject* o) { return PyObject_TypeCheck(o, ndarray_type); }
-PyObject* wrap_tensor(const at::Tensor& t) { return Obj::steal(THPVariable_Wrap(t)).release(); }
+PyObject* wrap_tensor(const at::Tensor& t) { return Obj::steal(THPVariable_Wrap(read(t))).release(); }
 
 at::Tensor torch_tensor(PyObject* o) { return of_no_transform(of_known_sizes(THPVariable_Unpack(o))); }
 bool in_torch_graph(PyObject* o) { return is_tensor(o) && THPVariable_Unpack(o).requires_grad(); }
@@ -202,6 +202,7 @@ void expect_writable(const at::Tensor& t) {
 }
 
 PyObject* array_of_tensor(const at::Tensor& lazy) {
+  read(lazy);
   const at::Tensor t = lazy.is_conj() || lazy.is_neg() ? lazy.resolve_conj().resolve_neg() : lazy;
   if (PyObject* array = array_behind(t)) return Py_NewRef(array);
   if (t.scalar_type() == at::kBFloat16)

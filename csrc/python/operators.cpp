@@ -58,10 +58,10 @@ PyObject* binary(PyObject* a, PyObject* b) {
     if (left && right && (is_deferred(v) || is_deferred(as_variable(b)))) return fall_back(f, O.name, a, b);
     if (left && right) {
       if (ops.op) {
-        const at::Tensor &x = tensor_of(as_variable(a)), &y = tensor_of(as_variable(b));
+        const at::Tensor &x = unread_tensor_of(as_variable(a)), &y = unread_tensor_of(as_variable(b));
         if (x.defined() && y.defined() && floating(x) && x.scalar_type() == y.scalar_type() &&
             x.device() == y.device()) {
-          const Var in[] = {var_of(as_variable(a)), var_of(as_variable(b))};
+          const Var in[] = {unread_var_of(as_variable(a)), unread_var_of(as_variable(b))};
           return call_op(ops.op->create(), in, f);
         }
       }
@@ -70,7 +70,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
       c10::Scalar s;
       PyObject* number = left ? b : a;
       if (op && (PyFloat_CheckExact(number) || PyLong_CheckExact(number)) && parse_scalar(number, &s)) {
-        const Var x = var_of(v);
+        const Var x = unread_var_of(v);
         if (x.defined() && (is_deferred(v) || floating(x.data)) && !(O.invert && left && s.toDouble() == 0)) {
           if (left && O.negate) s = -s;
           if (left && O.invert) {
@@ -107,7 +107,7 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
 
 PyObject* unary(PyObject* o, const OpInfo* op) {
   PyVariable* v = as_variable(o);
-  const Var x = var_of(v);
+  const Var x = unread_var_of(v);
   if (!x.defined() || !floating(x.data)) return fall_back(v->frontend, op->name, o, nullptr);
   return call_op(op->create(), VarsRef(x), v->frontend);
 }
@@ -133,7 +133,7 @@ PyObject* subscript(PyObject* o, PyObject* key) {
 }
 
 Py_ssize_t length(PyObject* o) {
-  const at::Tensor& t = tensor_of(as_variable(o));
+  const at::Tensor& t = unread_tensor_of(as_variable(o));
   if (!t.defined()) fail(PyExc_TypeError, "object of type 'NoneType' has no len()");
   if (t.dim() == 0) fail(PyExc_TypeError, "len() of unsized object");
   return t.size(0);

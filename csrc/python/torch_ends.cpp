@@ -103,7 +103,7 @@ void unite(const ta::variable_list& given, ta::variable_list& gs) {
 
 at::Tensor data_of(const VariableNode& x) {
   if (x.deferred) return x.deferred->store->data->tensor;
-  return x.retained || !x.variable ? x.data : x.variable->data;
+  return read(x.retained || !x.variable ? x.data : x.variable->data);
 }
 
 ta::Edge edge_of_leaf(const Var& x, Frontend* f) {

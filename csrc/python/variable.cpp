@@ -90,7 +90,7 @@ PyObject* get_array(PyObject* o, void*) {
 void set_array(PyObject* o, PyObject* value, void*) { set_data(self_of(o), value, "array"); }
 
 const at::Tensor& require_data(PyObject* o, const char* attribute) {
-  const at::Tensor& t = tensor_of(self_of(o));
+  const at::Tensor& t = unread_tensor_of(self_of(o));
   if (!t.defined()) fail(PyExc_AttributeError, "'NoneType' object has no attribute '%s'", attribute);
   return t;
 }

@@ -1,5 +1,6 @@
 // Whether the memory of Variables was written, by torch's version counters. Python needs 0.3 us a Variable to ask for
 // them, mostly to wait for memory; the loop here waits for several at once.
+#include "core/unread.h"
 #include "python/common.h"
 
 namespace cg::py {
@@ -43,8 +44,14 @@ PyObject* unwritten(PyObject*, PyObject* o) {
 
 }  // namespace
 
+// is_unread(variable): whether its values are computed when something reads them (core/unread.h)
+static PyObject* unread_values(PyObject*, PyObject* o) {
+  return PyBool_FromLong(is_unread(unread_tensor_of(expect_variable(o, "variable"))));
+}
+
 PyMethodDef version_functions[] = {{"versions", guard<versions>, METH_O, nullptr},
                                    {"unwritten", guard<unwritten>, METH_O, nullptr},
+                                   {"is_unread", guard<unread_values>, METH_O, nullptr},
                                    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace cg::py

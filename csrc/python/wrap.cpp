@@ -71,7 +71,9 @@ PyVariable* allocate(PyTypeObject* type, Frontend* f) {
   return v;
 }
 
-const at::Tensor& tensor_of(PyVariable* v) {
+const at::Tensor& tensor_of(PyVariable* v) { return read(unread_tensor_of(v)); }
+
+const at::Tensor& unread_tensor_of(PyVariable* v) {
   if (v->v.node && v->v.node->deferred) return v->v.node->deferred->store->data->read();
   if (v->array && !v->array_of && v->v.data.defined()) {
     // torch cannot share this array's memory, so it is converted again to see later changes.
@@ -87,8 +89,14 @@ const Ref<VariableNode>& node_of(PyVariable* v) {
 }
 
 Var var_of(PyVariable* v) {
+  Var x = unread_var_of(v);
+  read(x.data);
+  return x;
+}
+
+Var unread_var_of(PyVariable* v) {
   if (v->v.node && v->v.node->deferred) return deferred_var(v->v.node, nullptr, 0);
-  const at::Tensor& t = tensor_of(v);
+  const at::Tensor& t = unread_tensor_of(v);
   if (t.defined() && t.requires_grad())  // its history would be lost silently
     fail(PyExc_RuntimeError,
          "torch differentiates the tensor of this %s since it was wrapped (requires_grad_() or an operation in place): "
@@ -192,7 +200,7 @@ const at::Tensor& gradient_tensor(PyVariable* v) {
     // Compared by the node, too: an array whose memory torch cannot share gives another tensor at each read.
     if (g->v.data.is_same(v->v.grad.data) || (g->v.node && g->v.node == v->v.grad.node)) v->v.grad.data = tensor_of(g);
   }
-  return v->v.grad.data;
+  return read(v->v.grad.data);
 }
 
 bool to_var(PyObject* o, Var* out, Frontend*& f) {
@@ -200,7 +208,7 @@ bool to_var(PyObject* o, Var* out, Frontend*& f) {
     Frontend* own = as_variable(o)->frontend;
     if (own != f && own->base == reinterpret_cast<PyObject*>(f)) f = own;
     const bool leaves = own->deferred && !f->deferred && own != f && !mode(Mode::plain);
-    *out = var_of(as_variable(leaves ? cross(o, f, "leave").get() : o));
+    *out = unread_var_of(as_variable(leaves ? cross(o, f, "leave").get() : o));
     return out->defined();
   }
   bool aliases;

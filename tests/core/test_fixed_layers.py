@@ -85,6 +85,63 @@ def test_minimal_filtering_is_used_where_it_is_faster():
         assert not filtered(16, 128, 32, **change)
 
 
+@pytest.fixture
+def by_rows(monkeypatch):
+    """Products of rows, whether that is faster or not."""
+    monkeypatch.setattr(_C, "rows_gain", lambda *_: True)
+
+
+@pytest.mark.parametrize("activation", AFTER)
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize(
+    "n, channels, maps, size, kernel, stride, pad",
+    [
+        (1, 128, 256, (2, 2), (3, 3), 1, 1), (1, 64, 512, (8, 8), (3, 3), 2, 1), (4, 256, 1024, (1, 1), (1, 1), 1, 0),
+        (1, 40, 24, (7, 9), (1, 1), 2, 0), (2, 24, 40, (6, 5), (1, 1), 1, 0), (1, 16, 8, (5, 4), (2, 3), 1, 2),
+        (1, 32, 16, (1, 1), (1, 1), 1, 0), (13, 20, 60, (1, 1), (1, 1), 1, 0),
+    ],
+)  # fmt: skip
+def test_products_of_rows(by_rows, n, channels, maps, size, kernel, stride, pad, biased, activation):
+    parts = layer_and_function(n, channels, maps, size, kernel, stride, pad, 1, 1, biased, activation)
+    assert parts[1]._rows is not None
+    check(*parts, activation)
+    x, layer, _ = parts
+    assert layer(x).is_contiguous(memory_format=torch.channels_last)
+    x[0, 0, 0, 0] = torch.nan
+    assert layer(x)[0].isnan().any()
+
+
+def test_the_sum_of_rows_is_written_into_the_given_memory(by_rows):
+    x, layer, _ = layer_and_function(1, 32, 16, (4, 4), (1, 1), 1, 0, 1, 1, True, "relu")
+    y = data(1, 16, 4, 4).contiguous(memory_format=torch.channels_last)
+    assert layer.add_to(y, x).data_ptr() == y.data_ptr()
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"x": torch.ones(16, 4, 4)}, "do not fit"),
+        ({"x": torch.ones(1, 8, 4, 4)}, "do not fit"),
+        ({"filters": torch.ones(36, 8)}, "do not fit"),
+        ({"filters": torch.ones(16, 8).t()}, "do not fit"),
+        ({"x": torch.ones(1, 16, 4, 4).double()}, "float32"),
+        ({"pad": (0, -1)}, "too small"),
+        ({"stride": (0, 1)}, "too small"),
+        ({"x": torch.ones(1, 16, 0, 4)}, "too small"),
+        ({"bias": torch.ones(9)}, "bias: expected 8"),
+        ({"into": torch.ones(1, 8, 4, 5)}, "into"),
+        ({"into": torch.ones(1, 8, 4, 4)}, "channels last"),
+    ],
+)
+def test_wrong_arguments_of_rows_are_refused(change, words):
+    place = {"kernel": (1, 1), "stride": (1, 1), "pad": (0, 0)}
+    given = {"x": torch.ones(1, 16, 4, 4), "filters": torch.ones(8, 16), "bias": None, "into": None}
+    place |= {k: v for k, v in change.items() if k in place}
+    given |= {k: v for k, v in change.items() if k in given}
+    with pytest.raises(ValueError, match=words):
+        _C.convolve_rows(*given.values(), False, *place["kernel"], *place["stride"], *place["pad"])
+
+
 def check(x, layer, double, activation):
     expected, largest = AFTER[activation](double), double.abs().max()
     close(layer(x), expected, largest)
@@ -92,7 +149,7 @@ def check(x, layer, double, activation):
     if activation in ("none", "relu"):
         y = data(*expected.shape)
         before = y.double()
-        total = layer.add_to(y.contiguous(memory_format=torch.channels_last), x)
+        total = layer.add_to(y.clone(memory_format=torch.channels_last), x)
         close(total, AFTER[activation](before + double))
         close(layer.add_to(y.clone(), x), AFTER[activation](before + double))
 

@@ -179,6 +179,11 @@ def test_second_derivatives_and_gradients_of_inputs(backend):
     compiled(chainer.Variable(X[:2]), 0.25)
     assert len(compiled.graphs) == 3
     assert isinstance(compiled(torch.from_numpy(X), 0.5)["loss"], torch.Tensor)
+    transposed = torch.from_numpy(X[:3].T.copy()).t()
+    for x in (transposed, transposed.contiguous()):  # the order in memory is not that of the first call
+        np.testing.assert_allclose(
+            compiled(x, 0.5)["loss"], penalty(chainer.Variable(X[:3]), 0.5)["loss"].array, rtol=1e-4
+        )
 
 
 def step_of(net):

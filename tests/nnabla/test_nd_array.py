@@ -484,3 +484,35 @@ def test_a_number_in_a_part_has_no_dtype():
     with pytest.raises(RuntimeError, match="cannot be cast"):
         part.cast(np.float16)
     assert typed.data.tolist() == [1, 1, 0, 0, 0, 0]
+
+
+# nnabla 1.39.0's results
+@pytest.mark.parametrize(
+    "dtype, value, expected",
+    [
+        ("float64", 3.9, 3.9000000953674316),
+        ("float16", 1e10, np.inf),
+        ("float16", 65504, 65504),
+        ("int32", 16777217, 16777216),
+        ("int32", 1e10, -(2**31)),
+        ("int32", np.nan, -(2**31)),
+        ("int64", 1e10, 10**10),
+        ("int64", np.inf, -(2**63)),
+        ("uint8", -1, 255),
+        ("uint8", 300, 44),
+        ("uint8", 1e10, 0),
+        ("int8", 300, 44),
+        ("int8", -2.5, -2),
+        ("bool", np.nan, True),
+    ],
+)
+def test_numbers_that_arrays_are_filled_with(dtype, value, expected):
+    whole = nn.NdArray((4,))
+    whole.cast(np.dtype(dtype))
+    whole.fill(value)
+    part = nn.NdArray((4,))
+    part.cast(np.dtype(dtype))
+    part.narrow(0, 1, 2).fill(value)
+    for a in (whole.data, part.data[1:3]):
+        assert a.dtype == np.dtype(dtype)
+        assert (a == np.array(expected, dtype)).all()

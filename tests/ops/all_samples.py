@@ -4,6 +4,7 @@ from compatgrad import _C
 from tests.ops import (
     samples,
     samples_arrays,
+    samples_attention,
     samples_cells,
     samples_deform,
     samples_detection,
@@ -23,6 +24,7 @@ FAMILIES = (
     samples_networks,
     samples_cells,
     samples_arrays,
+    samples_attention,
     samples_elementwise,
     samples_layers,
     samples_normalization,

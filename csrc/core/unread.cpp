@@ -1,0 +1,190 @@
+#include "core/unread.h"
+
+#include <algorithm>
+
+#include "core/door.h"
+#include "core/unread_arrays.h"
+#include "kernels/attention.h"
+#include "kernels/denormals.h"
+#include "kernels/one_thread.h"
+#include "kernels/raw.h"
+
+namespace cg {
+
+size_t unread = 0;
+
+namespace unread_arrays {
+
+constexpr int64_t kFewestScores = 1 << 20;  // fewer stay in the cache
+
+namespace {
+// Belongs to the storage of an array, and is deleted with it or when the array gets its values.
+struct Holder {
+  const State state;
+  explicit Holder(State s) : state(std::move(s)) { ++unread; }
+  ~Holder() { --unread; }
+  Holder(const Holder&) = delete;
+};
+void drop(void* p) { delete static_cast<Holder*>(p); }
+c10::StorageImpl* storage_of(const at::Tensor& t) {
+  return t.has_storage() ? t.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl() : nullptr;
+}
+
+// Values do not depend on torch's modes, nor on the treatment of subnormal numbers, at the time of the read.
+struct AsAtTheCall {
+  const c10::impl::ForceDispatchKeyGuard keys{c10::impl::LocalDispatchKeySet(c10::impl::PODLocalDispatchKeySet{})};
+  const EngineScope engine;
+  const kernels::DenormalMode denormals;
+  const kernels::OneThread one;
+  explicit AsAtTheCall(unsigned mode) : denormals(mode) {}
+};
+
+at::Tensor values_of(const Scores& s) {
+  at::Tensor y = Run(CG_FIND("matmul")).with("transb", true).of({s.q, s.k}).one();
+  if (s.scale) y = Run(CG_FIND("mul_scalar")).with("value", *s.scale).of({y}).one();
+  if (s.mask.defined()) y = Run(CG_FIND("add")).of({y, s.mask}).one();
+  return s.weights ? Run(CG_FIND("softmax")).with("axis", y.dim() - 1).of({y}).one() : y;
+}
+void compute(const at::Tensor& t, bool unlock) {
+  const State u = find(t);
+  if (!u) return;
+  settle();
+  if (u->weights.defined()) read(u->weights);
+  at::Tensor values;
+  {
+    const AsAtTheCall scope(u->kind == Unread::OfScores ? u->scores.denormals : kernels::DenormalMode::now());
+    const Unlocked unlocked(unlock);
+    values = u->compute().contiguous();
+  }
+  if (find(t)) fill(t, values);  // another thread may have done so
+}
+}  // namespace
+
+State find(const at::Tensor& t) {
+  if (!unread || !t.defined()) return nullptr;
+  c10::StorageImpl* const s = storage_of(t);
+  if (!s) return nullptr;
+  const at::DataPtr& p = s->_mutable_data_ptr_no_checks();
+  return p.get_deleter() == &drop ? static_cast<const Holder*>(p.get_context())->state : nullptr;
+}
+
+at::Tensor make(Unread u, at::IntArrayRef sizes, const at::Tensor& like) {
+  auto* const holder = new Holder(std::make_shared<const Unread>(std::move(u)));
+  c10::Storage storage(c10::Storage::use_byte_size_t(), c10::multiply_integers(sizes) * like.element_size(),
+                       at::DataPtr(nullptr, holder, &drop, at::kCPU), c10::GetAllocator(c10::kCPU), true);
+  storage.unsafeGetStorageImpl()->release_data_and_set_meta_custom_data_ptr_error_msg_(
+      "compatgrad: the scores of an attention are read before they are computed; please report it");
+  auto t = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(c10::DispatchKey::CPU),
+                                                    like.dtype());
+  t.unsafeGetTensorImpl()->set_sizes_contiguous(sizes);
+  return t;
+}
+
+void fill(const at::Tensor& t, const at::Tensor& values) {
+  c10::StorageImpl* const s = storage_of(t);
+  s->clear_data_ptr_access_error_msg_();
+  const at::DataPtr old = s->set_data_ptr(values.storage().set_data_ptr(at::DataPtr(nullptr, at::kCPU)));
+}
+
+at::Tensor Unread::compute() const {
+  const auto matmul = [] { return Run(CG_FIND("matmul")); };
+  if (kind == OfScores) return values_of(scores);
+  if (kind == OfValuesGradient) return matmul().with("transa", true).of({weights, gy}).one();
+  at::Tensor g = matmul().with("transb", true).of({gy, v}).one();
+  if (kind == OfWeightsGradient) return g;
+  g = Run(CG_FIND("softmax_grad")).with("axis", g.dim() - 1).of({g, weights}).one();
+  return scaled ? Run(CG_FIND("mul_scalar")).with("value", *scaled).of({g}).one() : g;
+}
+
+namespace {
+
+// A copy that is as large as the memory of x: axes along which x repeats itself are not repeated.
+at::Tensor copy_of(at::Tensor x) {
+  const c10::DimVector sizes(x.sizes().begin(), x.sizes().end());
+  for (int64_t a = 0; a < x.dim(); ++a)
+    if (x.stride(a) == 0 && x.size(a) > 1) x = x.narrow(a, 0, 1);
+  return x.clone(at::MemoryFormat::Contiguous).expand(sizes);
+}
+at::Tensor next(Scores s, const at::Tensor& x) {
+  Unread u;
+  u.scores = std::move(s);
+  return make(std::move(u), x.sizes(), x);
+}
+
+at::Tensor begin(FunctionNode& f, const at::Tensor& a, const at::Tensor& b) {
+  const bool transa = parameter<bool>(f, 0), transb = parameter<bool>(f, 1);
+  if (transa || a.dim() < 3 || !kernels::raw(a, b) || !same_heads(a, b) || !kernels::attention_fits()) return {};
+  const at::Tensor k = transb ? b : b.transpose(-1, -2);
+  const int64_t n = a.size(-2), m = k.size(-2), depth = a.size(-1);
+  const bool large = depth > 0 && a.numel() / depth * m >= kFewestScores && 4 * depth <= std::min(n, m);
+  if (k.size(-1) != depth || !large) return {};
+  settle();
+  Unread u;
+  u.scores.q = a.clone(at::MemoryFormat::Contiguous);
+  u.scores.k = k.clone(at::MemoryFormat::Contiguous);
+  u.scores.denormals = kernels::DenormalMode::now();
+  c10::DimVector sizes(a.sizes().begin(), a.sizes().end());
+  sizes.back() = m;
+  return make(std::move(u), sizes, a);
+}
+at::Tensor scale(FunctionNode& f, const at::Tensor& x, Scores s) {
+  const auto& number = parameter<c10::Scalar>(f);
+  if (s.weights || s.scale || s.mask.defined() || number.isComplex() || number.isSymbolic()) return {};
+  s.scale = number;
+  return next(std::move(s), x);
+}
+at::Tensor add_mask(const at::Tensor& x, Scores s, const Var& mask) {
+  const at::Tensor& m = mask.data;
+  if (s.weights || s.mask.defined() || mask.requires_grad() || !kernels::raw(x, m) || m.dim() > x.dim()) return {};
+  for (int64_t i = 1; i <= m.dim(); ++i)
+    if (m.size(-i) != 1 && m.size(-i) != x.size(-i)) return {};
+  settle();
+  s.mask = copy_of(m);
+  return next(std::move(s), x);
+}
+at::Tensor normalize(FunctionNode& f, const at::Tensor& x, Scores s) {
+  const int64_t axis = parameter<int64_t>(f);
+  if (s.weights || (axis != -1 && axis != x.dim() - 1)) return {};
+  s.weights = true;
+  return next(std::move(s), x);
+}
+at::Tensor product(FunctionNode& f, const Scores& s, const at::Tensor& v) {
+  if (!s.weights || parameter<bool>(f, 0) || parameter<bool>(f, 1) || !kernels::raw(s.q, v) || !same_heads(s.q, v) ||
+      v.size(-2) != s.k.size(-2) || v.numel() == 0)
+    return {};
+  settle();
+  Run run(CG_FIND("attention"));
+  run.with("scale", s.factor()).of({s.q, s.k, v, s.mask});
+  const Unlocked unlocked(true);
+  const kernels::OneThread one;
+  return run.one();
+}
+
+}  // namespace
+}  // namespace unread_arrays
+
+using namespace unread_arrays;
+
+bool is_unread(const at::Tensor& t) { return find(t) != nullptr; }
+void compute_unread(const at::Tensor& t) { compute(at::Tensor(t), false); }
+void read_inputs(VarsRef in) {
+  if (!unread) [[likely]]
+    return;
+  for (const Var& x : in) compute(x.data, true);
+}
+
+at::Tensor join_attention(FunctionNode& f, VarsRef in) {
+  const OpInfo* const op = f.info();
+  const bool matmul = op == CG_FIND("matmul");
+  if (in.empty() || in.size() > 2 || (!unread && !matmul)) return {};
+  const State a = find(in[0].data), b = in.size() == 2 ? find(in[1].data) : nullptr;
+  if (matmul && !a && !b) return begin(f, in[0].data, in[1].data);
+  if ((a && b) || !(a ? a : b) || (a ? a : b)->kind != Unread::OfScores) return {};
+  if (op == CG_FIND("add")) return a ? add_mask(in[0].data, a->scores, in[1]) : add_mask(in[1].data, b->scores, in[0]);
+  if (!a) return {};
+  if (matmul) return product(f, a->scores, in[1].data);
+  if (op == CG_FIND("mul_scalar")) return scale(f, in[0].data, a->scores);
+  return op == CG_FIND("softmax") ? normalize(f, in[0].data, a->scores) : at::Tensor();
+}
+
+}  // namespace cg
