@@ -24,6 +24,12 @@ def keep(most: int) -> Callable[[Function], Function]:
     Args:
         most: how many results are kept.
 
+    Returns:
+        A decorator. The function that it makes takes hashable arguments by position.
+
+    Raises:
+        TypeError: the made function is called with an argument that is not hashable.
+
     Example:
         >>> import torch
         >>> from compatgrad.core.kept_tensors import keep

@@ -352,7 +352,26 @@ def _count(name: str, argument: str, given: int | None, data: Sequence[NDArray])
 
 
 def limited(data: NDArray, low: float | None, high: float | None) -> NDArray:
-    """Elements below `low` or above `high` become these. As in the original, `high` comes first where they cross."""
+    """Elements below `low` or above `high` become these. As in the original, `high` comes first where they cross.
+
+    Args:
+        data: the array.
+        low: the lower limit; None for none.
+        high: the upper limit; None for none.
+
+    Returns:
+        A new array; a gradient passes where an element stays as it is.
+
+    Raises:
+        TypeError: a limit is no number.
+
+    Example:
+        >>> from compatgrad.mxnet.ndarray.arrays import limited
+        >>> limited(nd.array([-1.0, 0.5, 2.0]), 0.0, None).asnumpy()
+        array([0. , 0.5, 2. ], dtype=float32)
+
+    Source: compatgrad's own.
+    """
     t = data.tensor
     if t.is_floating_point() and not (low is not None and high is not None and low > high):
         low, high = (None if v is None else in_range(v, t.dtype) for v in (low, high))
