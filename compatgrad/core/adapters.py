@@ -113,6 +113,10 @@ class Adapter:
         """Names and layouts of torch's layers for the parameters in a file, from their names and shapes."""
         raise ValueError(f"{self.name} has no parameter files")
 
+    def registered(self) -> Iterable[Any]:
+        """The parameters that the framework itself holds, by name, and not a link or a block."""
+        return ()
+
     def parameter_names(self) -> Mapping[Any, str]:
         """A mapping from the arrays of parameters that the framework registers by name to these names."""
         return {}

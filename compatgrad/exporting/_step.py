@@ -47,21 +47,23 @@ class StepExporter(Exporter):
         return str(names[k])
 
     def _first_call(self, state: Any) -> Any:
-        own = {id(v) for v in self.target.variables()}
-        others = [v for v in targets.outside(self.target.target) if id(v) not in own]
+        known = {id(v) for v in self.target.variables()}
+        others = [v for v in (*targets.outside(self.target.target), *self._registered()) if id(v) not in known]
         kept = [(v, targets.kept_gradient(v), targets.has_gradient(v)) for v in others]
         for v in others:
             targets.clear_gradient(v)
         try:
             result = super()._first_call(state)
-            reached = [targets.has_gradient(v) for v in others]
+            known |= {id(v) for v in others}
+            made = [v for v in self._registered() if id(v) not in known]  # by this call
+            reached = [v for v in (*others, *made) if targets.has_gradient(v)]
         finally:
             for v, g, fresh in kept:
                 targets.put_gradient(v, g)
                 if targets.buffer_of(v) is not None:
                     _C.fresh(v, fresh)
-        if True in reached:
-            v = others[reached.index(True)]
+        if reached:
+            v = reached[0]
             name = getattr(v, "name", None) or "a Variable"
             raise ExportError(
                 f"{self.who}: the function runs backward and leaves a gradient in {name} of shape {tuple(v.shape)}, "
@@ -118,6 +120,9 @@ class StepExporter(Exporter):
         self.ways = {k: way for k, way in enumerate(ways) if way}
         self.target.returned = [k for k, way in self.ways.items() if way != "clear"]
         return result
+
+    def _registered(self) -> list[Any]:
+        return [] if self.target.frontend is None else list(self.target.frontend.registered())
 
     def _stateful(self) -> torch.nn.Module:
         """As of the base; a call that only makes parameters leaves no gradients."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -68,6 +68,9 @@ class _NNabla(Adapter):
 
     def torch_weights(self, shapes: Mapping[str, tuple[int, ...]]) -> Weights:
         return weights(shapes)
+
+    def registered(self) -> Iterable[Any]:
+        return get_parameters(grad_only=False).values()
 
     def parameter_names(self) -> Mapping[Any, str]:
         return {p.data: name for name, p in get_parameters(grad_only=False).items()}

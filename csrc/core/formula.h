@@ -49,4 +49,17 @@ void run_formula(FunctionNode& f, c10::SmallVectorImpl<T>& gys, c10::SmallVector
   conjugate(gxs);
 }
 
+// A native backward reads the inputs that its function had when the visit began, even if a hook has cut the function
+// off.
+struct Whole {
+  FunctionNode& f;
+  const bool cut;
+  Whole(FunctionNode& g, const Nodes& inputs) : f(g), cut(g.inputs.size() != inputs.size()) {
+    if (cut) f.inputs = inputs;
+  }
+  ~Whole() {
+    if (cut) const Nodes again = std::exchange(f.inputs, Nodes());
+  }
+};
+
 }  // namespace cg

@@ -21,7 +21,7 @@ constexpr size_t kLeast = size_t(1) << 18, kMost = size_t(1) << 28;
 struct Shared {
   std::mutex lock;
   Blocks blocks;
-  Small small;
+  Small small{most_kept()};
 };
 // Never destroyed: tensors may be freed after static objects are.
 Shared& shared() {

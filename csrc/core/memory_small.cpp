@@ -6,8 +6,9 @@
 
 namespace cg::memory {
 
-Small::Small() noexcept {
+Small::Small(size_t most_kept) noexcept {
   with_room_.fill(kNone);
+  if (most_kept < kRoom) return;
   // Address space alone: pages are the system's until a block in them is used.
   void* const room = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room != MAP_FAILED) begin_ = reinterpret_cast<size_t>(room);

@@ -14,7 +14,8 @@ class Small {
  public:
   static constexpr size_t kMost = size_t(1) << 15;  // bytes of a block
 
-  Small() noexcept;
+  // `most_kept`: bytes; where they are fewer than the room for small blocks there are none.
+  explicit Small(size_t most_kept) noexcept;
   // A block of 1 to kMost bytes, which begins at a multiple of 64; null if there is no room.
   void* take(size_t bytes) noexcept;
   bool has(const void* block) const noexcept { return reinterpret_cast<size_t>(block) - begin_ < kRoom; }

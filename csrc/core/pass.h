@@ -191,18 +191,6 @@ class Pass : GradientSlots<T> {
   static Var zeros_of(const VariableNode& x) {
     return Var(at::zeros(x.sizes, at::TensorOptions().dtype(x.dtype).device(x.device)));
   }
-  // A native backward reads the inputs that its function had when the visit began, even if a hook has cut the function
-  // off.
-  struct Whole {
-    FunctionNode& f;
-    const bool cut;
-    Whole(FunctionNode& g, const Nodes& inputs) : f(g), cut(g.inputs.size() != inputs.size()) {
-      if (cut) f.inputs = inputs;
-    }
-    ~Whole() {
-      if (cut) const Nodes again = std::exchange(f.inputs, Nodes());
-    }
-  };
   // Lets rows of leaves' gradients, and parts of others, wait in the slots if nothing looks on while the pass runs.
   struct Taker final : RowTaker {
     Pass& pass;

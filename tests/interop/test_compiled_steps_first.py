@@ -9,6 +9,7 @@ import compatgrad.chainer.links as L
 import compatgrad.mxnet as mx
 import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as NF
+import compatgrad.nnabla.parametric_functions as PF
 from compatgrad import interop
 
 X = np.random.RandomState(0).randn(6, 4).astype("f")
@@ -257,3 +258,24 @@ def test_parameters_that_are_not_named_or_on_several_devices_are_refused():
     with pytest.raises(interop.ExportError, match="running statistics counted it twice"):
         compiled(mx.nd.array(X))
     compiled(mx.nd.array(X))
+
+
+def test_nnabla_without_its_registered_parameters():
+    """nnabla's functions find parameters by name: without `parameters` they would be constants without gradients."""
+    nn.clear_parameters()
+
+    def step(x):
+        loss = NF.sum(PF.affine(x, 2))
+        loss.forward()
+        loss.backward()
+        return loss
+
+    x = nn.Variable.from_numpy_array(np.ones((3, 4), np.float32))
+    for _ in range(2):  # the first call makes the parameters
+        with pytest.raises(interop.ExportError, match=r"shape \(4, 2\), which is not among the parameters"):
+            interop.compile(step, backend="eager")(x)
+    compiled = interop.compile(step, parameters=nn.get_parameters(), backend="eager")
+    for p in nn.get_parameters().values():
+        p.grad.zero()
+    np.testing.assert_allclose(compiled(x).d, step(x).d, rtol=1e-5)
+    nn.clear_parameters()
