@@ -1,6 +1,7 @@
 #include "kernels/attention.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "kernels/simd.h"
@@ -64,11 +65,19 @@ CG_INLINE void scale_by(int64_t n, T* x, T factor) {
 // gp = the gradient of the scores, from that of the weights and the weights before their division by the sum.
 template <class T>
 CG_INLINE void scores_gradient(int64_t n, const T* e, T* gp, T inverse, T scale) {
-  const T mean = inverse * simd::sum<T>(n, [=](int64_t j) __attribute__((always_inline)) { return e[j] * gp[j]; });
+  T mean = inverse * simd::sum<T>(n, [=](int64_t j) __attribute__((always_inline)) { return e[j] * gp[j]; });
+  if (!std::isfinite(mean))  // the sum of large numbers overflows, unlike their mean
+    mean = simd::sum<T>(n, [=](int64_t j) __attribute__((always_inline)) { return e[j] * inverse * gp[j]; });
   const T factor = inverse * scale;
   CG_IVDEP
   for (int64_t j = 0; j < n; ++j) gp[j] = e[j] * factor * (gp[j] - mean);
 }
+template <class T>
+CG_INLINE bool all_finite(int64_t n, const T* x) {
+  return simd::sum<T>(n, [=](int64_t j) __attribute__((always_inline)) { return x[j] * 0; }) == 0;
+}
+CG_SIMD bool are_finite(int64_t n, const float* x) { return all_finite(n, x); }
+CG_SIMD bool are_finite(int64_t n, const double* x) { return all_finite(n, x); }
 CG_SIMD float exponents(int64_t n, float* s) { return exponents_of(n, s); }
 CG_SIMD double exponents(int64_t n, double* s) { return exponents_of(n, s); }
 CG_SIMD void add_mask(int64_t n, float* s, const float* mask, int64_t step) { add_to(n, s, mask, step); }
@@ -92,10 +101,13 @@ struct Block {
   T* inverse;  // 1 / sum of each row
 
   void compute() const {
-    multiply<T>(rows, columns, s.d, s.scale, {head.q + first * s.q_row, s.q_row}, {head.k, s.k_row, true}, 0,
-                {scores, columns});
+    // For a factor of 0 the library does not read q and k, and NaN times 0 would be 0.
+    const bool apart = s.scale == 0 || !std::isfinite(s.scale);
+    multiply<T>(rows, columns, s.d, apart ? 1 : s.scale, {head.q + first * s.q_row, s.q_row}, {head.k, s.k_row, true},
+                0, {scores, columns});
     for (int64_t r = 0; r < rows; ++r) {
       T* const row = scores + r * columns;
+      if (apart) scale_row(columns, row, s.scale);
       const int64_t seen = s.causal ? std::min(columns, first + r + 1) : columns;
       if (head.mask) add_mask(seen, row, head.mask + (first + r) * s.mask_row, s.mask_column);
       inverse[r] = 1 / exponents(seen, row);
@@ -136,8 +148,17 @@ void attention(const Attention<T>& s, T* y) {
       each_block(s, s.heads[h], first, std::min(s.n, first + most), space.get() + most, space.get(),
                  [&](const Block<T>& b) {
                    T* const out = y + (h * s.n + b.first) * s.e;
-                   multiply<T>(b.rows, s.e, b.columns, 1, {b.scores, b.columns}, {b.head.v, s.v_row}, 0, {out, s.e});
-                   for (int64_t r = 0; r < b.rows; ++r) scale_row(s.e, out + r * s.e, b.inverse[r]);
+                   const auto product = [&] {
+                     multiply<T>(b.rows, s.e, b.columns, 1, {b.scores, b.columns}, {b.head.v, s.v_row}, 0, {out, s.e});
+                   };
+                   product();
+                   if (are_finite(b.rows * s.e, out)) {
+                     for (int64_t r = 0; r < b.rows; ++r) scale_row(s.e, out + r * s.e, b.inverse[r]);
+                     return;
+                   }
+                   // A sum of large values of v overflows before it is divided, unlike the mean.
+                   for (int64_t r = 0; r < b.rows; ++r) scale_row(b.columns, b.scores + r * b.columns, b.inverse[r]);
+                   product();
                  });
     }
   });

@@ -319,3 +319,51 @@ def test_nothing_of_the_size_of_the_scores_is_kept():
 def resident(name):
     with open("/proc/self/status") as f:
         return next(int(line.split()[1]) for line in f if line.startswith(name)) << 10
+
+
+def both(change, scale, mask=None):
+    """Results and gradients, of functions alone and of an attention that waits, after `change(q, k, v, gy)`."""
+    results = []
+    for seen in (look, leave):
+        given = arrays()
+        change(*given)
+        *xs, gy = map(chainer.Variable, given)
+        weights = seen(F.softmax(seen(seen(F.matmul(xs[0], xs[1], transb=True)) * scale), axis=3))
+        y = F.matmul(weights, xs[2])
+        assert waits(weights) == (seen is leave)
+        results.append([y.array, *gradients(y, xs, gy.array)])
+    return zip(*results, strict=True)
+
+
+@pytest.mark.parametrize("scale", [0, float("nan"), float("inf")])
+@pytest.mark.parametrize("value", [1, np.nan, np.inf])
+def test_factors_that_libraries_of_matrices_do_not_multiply_by(scale, value):
+    """For a factor of 0 these do not read q and k."""
+
+    def change(q, k, v, gy):
+        q[0, 1, 5, 3] = k[0, 2, 7, 1] = value
+
+    with np.errstate(all="ignore"):
+        for a, b in both(change, scale):
+            np.testing.assert_array_equal(np.isnan(b), np.isnan(a))
+            close(np.nan_to_num(b), np.nan_to_num(a))
+
+
+def test_values_whose_sum_overflows():
+    def values(q, k, v, gy):
+        q[...] = 0
+        v[...] = np.where(v < 0, -2e37, 3e38)
+        v[..., 0] = 1e37
+        gy[...] = 0
+
+    for a, b in both(values, 0.3):
+        assert np.isfinite(b).all()
+        np.testing.assert_allclose(b, a, rtol=1e-5)
+
+    def slopes(q, k, v, gy):
+        q[...] *= 1e-3
+        v[...] = 1e37
+        gy[...] = 1
+
+    for a, b in both(slopes, 1e-30):
+        assert np.isfinite(a).all() and np.isfinite(b).all()
