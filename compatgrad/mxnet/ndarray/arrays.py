@@ -352,7 +352,7 @@ def _count(name: str, argument: str, given: int | None, data: Sequence[NDArray])
 
 
 def limited(data: NDArray, low: float | None, high: float | None) -> NDArray:
-    """Elements below `low` or above `high` become these. As in the original, `high` comes first where they cross.
+    """Elements below `low` become `low`, those above `high` become `high`; where both apply, `high` wins as in MXNet.
 
     Args:
         data: the array.
