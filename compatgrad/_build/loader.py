@@ -62,7 +62,7 @@ def _in_main_interpreter() -> bool:
 
 
 def _import_torch() -> ModuleType:
-    if not _in_main_interpreter():  # there the import of torch hangs, or fails with an error without words
+    if not _in_main_interpreter():  # there the import of torch hangs, or fails with an error without a reason
         raise ImportError(
             "compatgrad: torch, and compatgrad with it, can be imported by a process's main interpreter alone, and this "
             "is a sub-interpreter. To do: import compatgrad in the main interpreter, or in another process"

@@ -18,9 +18,9 @@ _FROM_BYTES = 1 << 18  # of what is kept
 def release_memory() -> int:
     """Returns memory on the CPU that is not in use, but kept for new tensors, to the system.
 
-    The memory of a freed tensor of 256 KiB to 256 MiB is kept, because a new tensor gets it much faster than memory of
-    the system. `docs/guide/performance.md` says how much is kept. The environment variable `COMPATGRAD_KEEP_MEMORY=0`,
-    set before compatgrad is imported, keeps nothing.
+    The memory of a freed tensor of up to 32 KiB, or of 256 KiB to 256 MiB, is kept, because a new tensor gets it much
+    faster than memory of the system. `docs/guide/performance.md` says how much is kept. The environment variable
+    `COMPATGRAD_KEEP_MEMORY=0`, set before compatgrad is imported, keeps nothing.
 
     Returns:
         The number of bytes.

@@ -1,5 +1,5 @@
-"""Graphs as functions of a list of tensors, for calls that record nothing: state as inputs, small products as loops,
-memory that is assigned once."""
+"""Graphs as functions of a list of tensors, for calls that record nothing: the state is among the inputs, small
+products are loops, and intermediate arrays are allocated once."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from torch.utils import _pytree
 __all__ = ["compiled", "lifted", "rebuilder", "unroll_small_products"]
 
 aten = torch.ops.aten
-# Products with fewer multiplications are loops, which Inductor fuses with what is around them; a library's function
-# takes a microsecond before it begins to multiply.
+# Products with at most so many multiplications become loops, which Inductor fuses with the functions around them; a
+# library's function takes a microsecond before it begins to multiply.
 _SMALL = 1 << 15
-_KEPT = 1 << 16  # bytes, up to which an array in between is kept from call to call
+_KEPT = 1 << 16  # bytes, up to which an intermediate array is kept from call to call
 
 
 def lifted(gm: fx.GraphModule, state: Sequence[str]) -> tuple[fx.GraphModule, Any]:
-    """A graph whose inputs are those of `gm` and then the tensors of `state`, named as in `gm`, and which returns the
-    tensors in the result of `gm` as a list; and that result, with nodes in place of its tensors."""
+    """A pair of a graph and the structure of its result. The inputs of the graph are those of `gm` and then the tensors
+    that `gm` reads by the names in `state`; it returns the tensors in the result of `gm` as a list. The structure is
+    the result of `gm`, with nodes in place of its tensors."""
     graph, known = fx.Graph(), {}
     for node in gm.graph.find_nodes(op="placeholder"):
         known[node] = graph.placeholder(node.name)
@@ -47,7 +48,8 @@ def lifted(gm: fx.GraphModule, state: Sequence[str]) -> tuple[fx.GraphModule, An
 
 
 def rebuilder(result: Any) -> tuple[int, Callable[[Sequence[Any]], Any]]:
-    """The number of tensors in a result of `lifted`, and a function that puts as many values in their places."""
+    """The number of tensors in a structure that `lifted` returns, and a function that puts as many values in their
+    places."""
     flat, structure = _pytree.tree_flatten(result)
     places = [k for k, y in enumerate(flat) if isinstance(y, fx.Node)]
     if isinstance(result, fx.Node):
@@ -119,11 +121,11 @@ def compiled(gm: fx.GraphModule, examples: Sequence[torch.Tensor], options: dict
 
 
 class _KeptMemory:
-    """A function that Inductor has generated, with its arrays in between made once and used in all calls.
+    """A function that Inductor has generated, whose intermediate arrays are allocated once and used in all calls.
 
-    The function allocates arrays in a fixed order. Those that are its results are new in each call, and so are large
-    ones, whose allocation takes no time beside the arithmetic. The layouts of inputs, which the function asserts, are
-    known to its caller.
+    The function allocates arrays in a fixed order. Arrays that are its results are new in each call, and so are large
+    ones, whose allocation takes little time beside the arithmetic. The assertions about the layouts of inputs are left
+    out, because the caller has compared the layouts.
     """
 
     def __init__(self, call: types.MethodType) -> None:

@@ -1,4 +1,4 @@
-"""Exports of functions that run a backward pass: their graphs also return the gradients, or write them."""
+"""Exports of functions that run backward passes: the graphs also return the gradients, or write them to arrays."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from compatgrad.exporting._trace import ExportError
 
 __all__ = ["StepExporter"]
 
-# What the gradients are before two runs, which show what a function does with them. The difference is exact in float16.
+# What fills all gradients before each of two runs, whose results show whether a function replaces gradients or adds to
+# them. The difference is exact in float16.
 _FIRST, _SECOND = 1.0, 1025.0
 
 
 class StepExporter(Exporter):
     """One export of a function with the gradients that it leaves in its parameters and inputs.
 
-    `leaves`: whether it leaves any. `ways`: what it does with the gradient of a receiver (a number in
-    `Target.receivers`): it replaces it ("write"), adds to it ("add") or removes it ("clear"). `written`: pairs of a
-    name in the state and the parameter whose gradient this is, if passes write gradients to arrays.
+    `leaves`: whether the function leaves any. `ways`: what the function does with the gradient of a receiver (a number
+    in `Target.receivers`): it replaces the gradient ("write"), adds to it ("add") or removes it ("clear"). `written`:
+    where passes write gradients to arrays, pairs of the name that such an array has in the state and its parameter.
     """
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any, check: bool) -> fx.GraphModule:
@@ -100,7 +101,7 @@ class StepExporter(Exporter):
         left = self._left
         pairs = list(zip(self._gradients_from(_FIRST, state), self._gradients_from(_SECOND, state), strict=True))
         ways = [self._way(k, a, b, left[k]) for k, (a, b) in enumerate(pairs)]
-        if None in ways:  # what is not finite shows no difference; at zeros it may be finite
+        if None in ways:  # NaN does not show what was added; with inputs of zeros a gradient may be finite
             examples, self.examples = self.examples, [_zeros(x) for x in self.examples]
             try:
                 pairs = list(
@@ -125,7 +126,7 @@ class StepExporter(Exporter):
         return [] if self.target.frontend is None else list(self.target.frontend.registered())
 
     def _stateful(self) -> torch.nn.Module:
-        """As of the base; a call that only makes parameters leaves no gradients."""
+        """As in the base class, except that a call that only makes parameters leaves no gradients."""
         self._made = False
         self.target.records = False
         try:
@@ -140,7 +141,7 @@ class StepExporter(Exporter):
         return super()._call()
 
     def _refuse_memory(self, state: Any) -> None:
-        """Raises an error if a second call differs from the first because of what this leaves in attributes."""
+        """Raises an error if a second call differs from the first because of what the first leaves in attributes."""
         first, again, second = (self._after(calls, state) for calls in (1, 1, 2))
         self._repeats = _same(first, again)
         if self._repeats and not _same(first, second):
@@ -150,7 +151,7 @@ class StepExporter(Exporter):
             )
 
     def _after(self, calls: int, state: Any) -> list[torch.Tensor | None]:
-        """Results and gradients of the last of some calls, each with the first values of all arrays."""
+        """Results and gradients of the last of so many calls, all of which begin with the same values of the arrays."""
         target, generator = self.target, torch.get_rng_state()
         target.returned = range(len(target.receivers([None] * len(self.examples))))
         try:
@@ -179,7 +180,9 @@ class StepExporter(Exporter):
             torch.set_rng_state(generator)
 
     def _way(self, k: int, a: torch.Tensor | None, b: torch.Tensor | None, left: bool) -> str | None:
-        """ "" if the gradient stays as it is; None if it is not finite."""
+        """What a call does with the gradient of receiver `k`, from its gradients `a` and `b` after calls that began
+        with `_FIRST` and `_SECOND`: "write", "add" or "clear"; "" if the gradient stays as it is; None if no number of
+        it is finite. `left`: whether a call without gradients before it leaves one."""
         if a is None or b is None:
             return "clear"
         if bool((a == _FIRST).all()) and bool((b == _SECOND).all()):

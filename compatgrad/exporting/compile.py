@@ -44,7 +44,7 @@ def compile(
 
     A function that runs `backward` itself, with gradients of any order inside, becomes one graph of all its passes: a
     call leaves the same gradients in parameters and inputs as `fn`. Such a graph is compiled for fixed sizes, also of
-    the batch, and its results have no gradients. The optimizer's update comes after the call, not into `fn`.
+    the batch, and its results have no gradients. Call the optimizer's update after the compiled function, not in `fn`.
 
     Args:
         fn: a Chainer link, a Gluon block, a function of Variables, or a torch module, which may contain such.
@@ -57,8 +57,8 @@ def compile(
         parameters of `fn` as with `fn` itself; for torch tensors it returns tensors of torch's autograd.
 
     Raises:
-        ExportError: in a call, if `fn` cannot be written as one graph, or runs `backward` and changes the gradients of
-            before in another way than replacing them or adding to them.
+        ExportError: in a call, if `fn` cannot be written as one graph, or runs `backward` and changes gradients that
+            were there before in another way than by replacing them or adding to them.
         TypeError: `fn` is not callable, or the option `fullgraph` is given.
 
     Example:

@@ -32,6 +32,7 @@ void before_fork() { shared().lock.lock(); }
 void in_parent() { shared().lock.unlock(); }
 // A child does not hold on to pages that its parent keeps: the parent would have to copy what it writes to them.
 void in_child() {
+  shared().small.release();
   shared().blocks.release();
   shared().lock.unlock();
 }
@@ -122,8 +123,7 @@ void start() {
 }
 size_t release() {
   const std::lock_guard guard(shared().lock);
-  shared().small.release();
-  return shared().blocks.release();
+  return shared().small.release() + shared().blocks.release();
 }
 Amounts amounts() {
   if (!Allocator::instance) return {};

@@ -2,7 +2,9 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace cg::memory {
 
@@ -39,7 +41,8 @@ void* Small::take(size_t bytes) noexcept {
     } else {
       return nullptr;
     }
-    all_[s] = {.bytes = bytes_of(number), .size = static_cast<Number>(number)};
+    const uint32_t touched = std::max(all_[s].touched, all_[s].fresh);
+    all_[s] = {.bytes = bytes_of(number), .touched = touched, .size = static_cast<Number>(number)};
     link(s);
   }
   Span& span = all_[s];
@@ -72,20 +75,24 @@ void Small::give(void* block) noexcept {
   }
 }
 
-void Small::release() noexcept {
-  while (n_idle_) return_pages(idle_[--n_idle_]);
+size_t Small::release() noexcept {
+  size_t bytes = 0;
+  while (n_idle_) bytes += return_pages(idle_[--n_idle_]);
   for (size_t number = 0; number < kSizes; ++number)
     for (Number s = with_room_[number], next; s != kNone; s = next) {
       next = all_[s].next;
       if (all_[s].used) continue;
       unlink(s);
-      return_pages(s);
+      bytes += return_pages(s);
     }
+  return bytes;
 }
 
-void Small::return_pages(Number s) noexcept {
+size_t Small::return_pages(Number s) noexcept {
   madvise(begin_of(s), kSpan, MADV_DONTNEED);
   empty_[n_empty_++] = s;
+  Span& span = all_[s];
+  return std::max(std::exchange(span.touched, 0), std::exchange(span.fresh, 0));
 }
 
 void Small::link(Number s) noexcept {

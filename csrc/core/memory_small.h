@@ -20,8 +20,8 @@ class Small {
   void* take(size_t bytes) noexcept;
   bool has(const void* block) const noexcept { return reinterpret_cast<size_t>(block) - begin_ < kRoom; }
   void give(void* block) noexcept;
-  // Returns pages without blocks in use to the system.
-  void release() noexcept;
+  // Returns pages without blocks in use to the system; how many bytes these were.
+  size_t release() noexcept;
 
  private:
   static constexpr size_t kRoom = size_t(1) << 27, kSpan = size_t(1) << 18;
@@ -35,6 +35,7 @@ class Small {
     uint32_t fresh = 0;                     // where the part begins that was not used yet
     uint32_t used = 0;                      // blocks in use
     uint32_t bytes = 0;                     // of a block
+    uint32_t touched = 0;                   // the part whose pages earlier blocks, of any size, have used
     Number size = 0;                        // number of this size
     Number next = kNone, previous = kNone;  // among the spans of this size that have room
   };
@@ -45,7 +46,7 @@ class Small {
   bool full(const Span& s) const noexcept { return !s.free && s.fresh + s.bytes > kSpan; }
   void link(Number s) noexcept;
   void unlink(Number s) noexcept;
-  void return_pages(Number s) noexcept;
+  size_t return_pages(Number s) noexcept;
 
   size_t begin_ = SIZE_MAX - kRoom;  // no block has such an address
   Number spans_ = 0;                 // spans that were ever used

@@ -1,4 +1,4 @@
-// The memory that is kept for large tensors, as functions of the module.
+// The memory that is kept for new tensors, as functions of the module.
 #include "core/memory.h"
 
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ PyObject* memory_amounts(PyObject*, PyObject*) {
 
 PyMethodDef memory_methods[] = {
     {"release_memory", guard<release_memory>, METH_NOARGS,
-     "Returns the memory that is kept for large tensors to the system; how many bytes."},
+     "Returns the memory that is kept for new tensors to the system; how many bytes."},
     {"memory_amounts", guard<memory_amounts>, METH_NOARGS,
      "Bytes of the large tensors on the CPU, bytes that are kept for the next ones, and how many may be "
      "kept at most, which is 0 if this process keeps nothing."},

@@ -126,8 +126,10 @@ def test_a_forked_child_has_blocks_of_its_own():
     held = [bytes_of(n).fill_(3) for n in SIZES]
     child = os.fork()
     if child == 0:
-        other = [bytes_of(n).fill_(4) for n in SIZES]
-        # by NumPy: threads of the parent's OpenMP do not exist in the child
+        # by NumPy: torch would wait for threads of the parent's OpenMP, which do not exist in the child
+        other = [bytes_of(n) for n in SIZES]
+        for t in other:
+            t.numpy().fill(4)
         right = all((t.numpy() == 3).all() for t in held) and all((t.numpy() == 4).all() for t in other)
         held.clear()
         os._exit(not right)
@@ -151,3 +153,37 @@ def test_storages_that_grow_and_arrays_that_outlive_tensors():
     for n in (100, 10_000, 1_000_000, 5):
         t.untyped_storage().resize_(4 * n)
         assert bool((torch.as_strided(t, (min(n, 10),), (1,)) == 1).all())
+
+
+KEPT = """
+import os, torch
+from compatgrad import _C
+held = [torch.empty(20_000, dtype=torch.uint8).fill_(1) for _ in range(3_000)]
+_C.release_memory()
+held.clear()
+"""
+
+
+def test_release_says_how_many_bytes_of_small_blocks_were_kept():
+    """An allocation that failed is tried again only if there was something to return."""
+    text = """
+kept = [_C.release_memory(), _C.release_memory()]
+t = torch.empty(100)
+del t
+print(*kept, _C.release_memory())
+"""
+    kept, nothing, one = map(int, in_process(KEPT + text))
+    assert 15 << 20 < kept <= 18 << 20  # 16 MiB, and a span of each size that was in use
+    assert nothing == 0
+    assert 448 <= one <= 1 << 16
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_begins_without_kept_pages():
+    text = """
+child = os.fork()
+if child == 0:
+    os._exit(_C.release_memory() >> 18)
+print(os.waitpid(child, 0)[1] >> 8, _C.release_memory() >> 20 >= 15)
+"""
+    assert in_process(KEPT + text) == ["0", "True"]

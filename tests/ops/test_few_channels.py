@@ -5,7 +5,7 @@ import torch
 
 import compatgrad
 from compatgrad import ops
-from tests.ops.test_winograd_convolutions import functions, laid_out, second_order
+from tests.ops.convolution_checks import functions, laid_out, second_order
 
 HAS_LOOPS = torch.backends.cpu.get_cpu_capability() == "AVX512"
 # batch, channels, filters, image, size of a filter, stride, padding

@@ -59,6 +59,7 @@ _closed = {f for f in operators.values() if getattr(f, "__code__", _lend.__code_
 for _function in set(operators.values()) - _closed:
     if not isinstance(_function, _Op):
         _opened(_fe, _function)
+del _function  # a second name of one operator, by which tools would know it
 for _names in (globals(), vars(contrib), vars(image), vars(linalg), vars(random), vars(sparse)):
     _open_functions(_fe, _names, _closed)
 _lend(globals(), ndarray, op)

@@ -167,8 +167,8 @@ INTEGERS = (torch.int32, torch.int64, torch.int8, torch.uint8)
 
 
 def _set_quotients(y: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> None:
-    """Writes a / b into y where b is not 0: float64 does not hold all numbers of 64 bits."""
-    apart = (b == 0) | (b == -1)  # for which processors trap
+    """Writes quotients of integers into y where b is not 0: in float64 y lacks their last digits."""
+    apart = (b == 0) | (b == -1)  # processors may trap at these divisors
     q = torch.div(a, torch.where(apart, 1, b), rounding_mode="trunc")
     y.copy_(torch.where(b == 0, y, torch.where(b == -1, -a, q)))
 
@@ -338,7 +338,7 @@ _LARGEST_HALF = torch.finfo(torch.float16).max
 
 
 def _number(v: Any, x: NDArray) -> Any:
-    """A number for an operation with x, of whose dtype it becomes, as in the original."""
+    """A number for an operation with x, converted to the dtype of x as in the original."""
     v, dtype = float(v), x.tensor.dtype
     if x.tensor.is_floating_point() and -_LARGEST_HALF < v < _LARGEST_HALF:
         return v

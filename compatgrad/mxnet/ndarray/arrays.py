@@ -351,27 +351,9 @@ def _count(name: str, argument: str, given: int | None, data: Sequence[NDArray])
         raise MXNetError(f"{name}: {argument} is {given}, but {len(data)} arrays are given")
 
 
-def limited(data: NDArray, low: float | None, high: float | None) -> NDArray:
-    """Elements below `low` or above `high` become these. As in the original, `high` comes first where they cross.
-
-    Args:
-        data: the array.
-        low: the lower limit; None for none.
-        high: the upper limit; None for none.
-
-    Returns:
-        A new array; a gradient passes where an element stays as it is.
-
-    Raises:
-        TypeError: a limit is no number.
-
-    Example:
-        >>> from compatgrad.mxnet.ndarray.arrays import limited
-        >>> limited(nd.array([-1.0, 0.5, 2.0]), 0.0, None).asnumpy()
-        array([0. , 0.5, 2. ], dtype=float32)
-
-    Source: compatgrad's own.
-    """
+def _limited(data: NDArray, low: float | None, high: float | None) -> NDArray:
+    """A new array: elements below `low` become `low`, those above `high` become `high`; where both apply, `high` wins,
+    as in MXNet. A gradient passes where an element stays as it is."""
     t = data.tensor
     if t.is_floating_point() and not (low is not None and high is not None and low > high):
         low, high = (None if v is None else in_range(v, t.dtype) for v in (low, high))
@@ -393,7 +375,7 @@ def clip(data, a_min, a_max):
         >>> nd.clip(nd.array([-1.0, 0.5, 2.0]), 0.0, 1.0).asnumpy()
         array([0. , 0.5, 1. ], dtype=float32)
     """
-    return limited(data, a_min, a_max)
+    return _limited(data, a_min, a_max)
 
 
 @operator("a")

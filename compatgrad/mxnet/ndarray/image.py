@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from compatgrad.core.kept_tensors import keep
+from compatgrad.core.kept_tensors import keep as _keep
 
 from .._image_resize import resize as resized
 from ..base import MXNetError
@@ -59,7 +59,7 @@ def _on_floats(data: NDArray, change: Callable[[NDArray], NDArray]) -> NDArray:
     return _like(data, y.clamp_(limits.min, limits.max).to(dtype))
 
 
-@keep(64)
+@_keep(64)
 def _constants(values: tuple[float, ...], shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> NDArray:
     return NDArray(torch.tensor(values, dtype=dtype, device=device).reshape(shape))
 
@@ -124,7 +124,7 @@ def _centre_and_width(mean: Any, std: Any, channels: int, dtype: torch.dtype, de
     return _mean_and_std(mean, std, channels, dtype, device)
 
 
-@keep(64)
+@_keep(64)
 def _mean_and_std(mean: Any, std: Any, channels: int, dtype: torch.dtype, device: torch.device) -> list[NDArray]:
     found = []
     for name, value in (("mean", mean), ("std", std)):

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from compatgrad.core.kept_tensors import keep
+from compatgrad.core.kept_tensors import keep as _keep
 
 from ..base import MXNetError
 from ._arguments import as_ints, check_bias, check_reach, one_of, public_names, require_ndim, require_shape, required
@@ -273,7 +273,7 @@ def _pool(x, pool_type, p, kernel, stride, pad, full, include_pad):
     return op.mul(total(x), NDArray(_shares(x.shape[2:], kernel, stride, pad, include_pad).to(x.tensor)))
 
 
-@keep(64)
+@_keep(64)
 def _shares(size: Sequence[int], kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int],
             include_pad: bool) -> torch.Tensor:  # fmt: skip
     """1 / (number of elements) of each window with the convention "full", where windows may exceed the padding."""

@@ -14,7 +14,7 @@ from compatgrad import _C
 from .._docs import sharing
 from ..base import MXNetError
 from ..ndarray._operator import not_an_array, op, refuse, write
-from ..ndarray.arrays import limited
+from ..ndarray.arrays import _limited
 from ..ndarray.ndarray import NDArray, is_recording
 from ..util import _check_ufunc_options
 from ._arguments import _publisher
@@ -427,7 +427,7 @@ def clip(a: ndarray | float, a_min: float | None, a_max: float | None, out: ndar
     if isinstance(a, NUMBERS):  # with arrays as limits, NumPy would call this function again, without end
         return onp.clip(a, *[float(v) if isinstance(v, NDArray) else v for v in (a_min, a_max)])
     low, high = (None if v is None else float(v) for v in (a_min, a_max))
-    return finish(limited(ndarray._around(_array("clip", a)), low, high), out)
+    return finish(_limited(ndarray._around(_array("clip", a)), low, high), out)
 
 
 @documented
