@@ -2,6 +2,7 @@
 #include <ATen/ops/equal.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/unread_arrays.h"
 #include "kernels/raw.h"
@@ -20,11 +21,14 @@ std::vector<at::Tensor>& gradients() {
   static auto* const all = new std::vector<at::Tensor>;  // never destroyed: torch may be gone by then
   return *all;
 }
-// Forgets those that nobody needs any more.
+// Forgets those that nobody needs any more. They may be the last to hold arrays of Python, whose finalizers come back
+// here; so they are released after the list is complete again.
 void prune() {
   auto& all = gradients();
-  const auto over = [](const at::Tensor& g) { return g.use_count() == 1 || !find(g); };
-  all.erase(std::remove_if(all.begin(), all.end(), over), all.end());
+  const auto needed = [](const at::Tensor& g) { return g.use_count() > 1 && find(g); };
+  const auto end = std::stable_partition(all.begin(), all.end(), needed);
+  const std::vector<at::Tensor> over(std::make_move_iterator(end), std::make_move_iterator(all.end()));
+  all.erase(end, all.end());
   unread_gradients = !all.empty();
 }
 at::Tensor gradient(Unread u, Unread::Kind kind, at::IntArrayRef sizes) {
@@ -115,9 +119,16 @@ bool join_attention_backward(FunctionNode& f, const Tensors& gys, Tensors& gxs, 
 
 void compute_unread_gradients() {
   prune();
-  for (auto& all = gradients(); !all.empty(); all.pop_back()) {
-    const at::Tensor g = all.back();
-    if (g.use_count() > 2) read(g);
+  for (auto& all = gradients(); !all.empty();) {
+    const at::Tensor g = std::move(all.back());
+    all.pop_back();  // before finalizers that read() runs come here
+    try {
+      if (g.use_count() > 1) read(g);
+    } catch (...) {
+      all.push_back(g);
+      unread_gradients = true;
+      throw;
+    }
   }
   unread_gradients = false;
 }

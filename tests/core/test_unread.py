@@ -3,6 +3,7 @@ can do shows it, but for rounding where it never reads them."""
 
 import copy
 import pickle
+import resource
 import threading
 
 import numpy as np
@@ -367,3 +368,27 @@ def test_values_whose_sum_overflows():
 
     for a, b in both(slopes, 1e-30):
         assert np.isfinite(a).all() and np.isfinite(b).all()
+
+
+def test_a_pass_after_one_that_had_no_memory():
+    """The second pass drops the gradients that the first one left, and the program's array with them."""
+    n = 8000
+    xs = [chainer.Variable(np.ones((1, n, 4), "f")) for _ in range(3)]
+    weights = F.softmax(F.matmul(xs[0], xs[1], transb=True) * 0.5, axis=2)
+    y = F.matmul(weights, xs[2])
+    y.grad = np.ones((1, n, 4), "f")
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    with open("/proc/self/statm") as f:
+        used = int(f.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (128 << 20), limits[1]))
+    try:
+        with pytest.raises(RuntimeError, match="memory"):
+            y.backward(retain_grad=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+    for x in xs:
+        x.cleargrad()
+    for _ in range(2):
+        y.grad = np.full((1, n, 4), 2, "f")
+        y.backward()
+    np.testing.assert_allclose(xs[2].grad, 4, rtol=1e-4)
