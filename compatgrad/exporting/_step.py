@@ -99,17 +99,13 @@ class StepExporter(Exporter):
                 self.written.append((name, v))
         self._refuse_memory(state)
         left = self._left
-        pairs = list(zip(self._gradients_from(_FIRST, state), self._gradients_from(_SECOND, state), strict=True))
-        ways = [self._way(k, a, b, left[k]) for k, (a, b) in enumerate(pairs)]
+        ways = [self._way(k, a, b, left[k]) for k, (a, b) in enumerate(self._pairs(state))]
         if None in ways:  # NaN does not show what was added; with inputs of zeros a gradient may be finite
             examples, self.examples = self.examples, [_zeros(x) for x in self.examples]
             try:
-                pairs = list(
-                    zip(self._gradients_from(_FIRST, state), self._gradients_from(_SECOND, state), strict=True)
-                )
                 ways = [
                     self._way(k, a, b, left[k]) if way is None else way
-                    for k, (way, (a, b)) in enumerate(zip(ways, pairs, strict=True))
+                    for k, (way, (a, b)) in enumerate(zip(ways, self._pairs(state), strict=True))
                 ]
             finally:
                 self.examples = examples
@@ -166,6 +162,10 @@ class StepExporter(Exporter):
         finally:
             target.returned = None
             torch.set_rng_state(generator)
+
+    def _pairs(self, state: Any) -> list[tuple[torch.Tensor | None, torch.Tensor | None]]:
+        """For each receiver the gradients after calls that began with `_FIRST` and `_SECOND`."""
+        return list(zip(self._gradients_from(_FIRST, state), self._gradients_from(_SECOND, state), strict=True))
 
     def _gradients_from(self, value: float, state: Any) -> list[torch.Tensor | None]:
         """The receivers' gradients after a call, if they are `value` before."""

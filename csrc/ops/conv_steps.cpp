@@ -45,6 +45,8 @@ Tensor steps_image(const Placement& p, const Tensor& map, at::IntArrayRef image,
                    const Tensor&) {
   const Steps s = steps_sizes(p, image, map.sizes());
   if (!fits(map, s, Sought::image)) return {};
+  // The last tile of an odd side is partly empty, and zeros there would be multiplied by a NaN of the filters.
+  if ((s.map[0] % 2 || s.map[1] % 2) && !if_finite(w).defined()) return {};
   const Tensor x = map.contiguous(), filters = w.contiguous(), bias = b.defined() ? b.contiguous() : b;
   return with_memory(s, Sought::image, x, image, [&](float* y, float* memory, int64_t threads) {
     kernels::steps_image(s, steps_data(x), steps_data(filters), steps_data(bias), y, memory, threads);

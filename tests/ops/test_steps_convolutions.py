@@ -207,3 +207,20 @@ def test_transposed_convolution_of_nnabla(padding):
         torch.testing.assert_close(f.tensor.double(), e, rtol=1e-4, atol=3e-5 * float(e.abs().max()))
     if STEPS:
         assert not functions(lambda: compatgrad.backward(ops.sum(op(*tensors(x, w, b)))))
+
+
+@pytest.mark.parametrize("place", [(0, 0), (1, 2), (3, 3)])
+@pytest.mark.parametrize("side", [10, 11, 13])
+def test_nan_in_a_filter_reaches_its_own_numbers_of_an_image(side, place):
+    """In a map with an odd side the last tile is partly empty: the zeros there must not meet the NaN."""
+    gy_side = (side + 2 - 4) // 2 + 1
+    w, gy = torch.ones(16, 16, 4, 4), torch.ones(4, 16, gy_side, gy_side)
+    w[(3, 2, *place)] = float("nan")
+    found = []
+    for dtype in (torch.float32, torch.float64):
+        x = compatgrad.Variable(torch.zeros(4, 16, side, side, dtype=dtype), requires_grad=True)
+        y = ops.convolution(x, compatgrad.Variable(w.to(dtype)), stride=[2, 2], pad=[1, 1])
+        (g,) = compatgrad.grad([y], [x], [compatgrad.Variable(gy.to(dtype))])
+        found.append(g.tensor.isnan())
+    assert found[1].any() and not found[1].all()
+    assert torch.equal(*found)
