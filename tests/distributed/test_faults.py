@@ -4,10 +4,12 @@ import re
 import socket
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 
+from compatgrad.core.distributed import DistributedError, _waiting
 from tests.distributed.launches import LONGEST, PROGRAMS, environment, launch
 
 CASES = {
@@ -65,3 +67,61 @@ def test_snapshots_are_whole(tmp_path):
     for file in saved:
         with np.load(file) as arrays:
             assert arrays["W"].shape == (300, 300)
+
+
+class Work:
+    """torch's work of a collective: the `late` first waits are in vain, and it completes after the last of them."""
+
+    def __init__(self, late, error=None):
+        self.late, self.error, self.waits = late, error, 0
+
+    def is_completed(self):
+        return self.waits >= self.late
+
+    def wait(self, timeout):
+        self.waits += 1
+        if self.waits <= self.late:
+            raise RuntimeError("Operation timed out!")
+        if self.error:
+            raise RuntimeError(self.error)
+
+
+class EndedBoard:
+    """A board on which the other process has ended."""
+
+    rank, size = 0, 2
+
+    def read(self, what, rank):
+        return None
+
+    def has(self, what, rank):
+        return what == "left"
+
+    def is_gone(self, rank):
+        return True
+
+    def post(self, what, value):
+        pass
+
+
+@pytest.mark.parametrize("late", [0, 1, 2])
+def test_a_collective_that_completes_when_its_wait_ends_has_succeeded(late, monkeypatch):
+    """The last process comes just when another one stops to wait for it, and both others have ended when that one asks
+    why."""
+    watch = _waiting.Watch(EndedBoard())
+    monkeypatch.setattr(watch.board, "is_gone", lambda rank: work.is_completed(), raising=False)
+    try:
+        call = _waiting.Call("barrier", "", "all", time.monotonic())
+        work = Work(late)
+        _waiting.complete(watch, [work], call, [0, 1])
+        assert work.waits == late + 1
+        work = Work(late, "Connection closed by peer")
+        with pytest.raises(DistributedError, match="rank 1 has ended"):
+            _waiting.complete(watch, [work], call, [0, 1])
+        work = Work(3)
+        monkeypatch.setattr(watch.board, "is_gone", lambda rank: True, raising=False)
+        with pytest.raises(DistributedError, match="waited 0 s; rank 1 has ended"):
+            _waiting.complete(watch, [work], call, [0, 1])
+        assert work.waits == 1
+    finally:
+        watch.end()

@@ -120,14 +120,17 @@ def complete(watch: Watch, works: Sequence[Any], call: Call, ranks: Sequence[int
     with watch.during(call):
         for work in works:
             while True:
+                # asked first: a work that completes while the board is read has succeeded, though its wait ended
+                completed = work.is_completed()
                 left = call.started + limit - time.monotonic()
                 try:
                     work.wait(datetime.timedelta(seconds=max(min(look, left), 0.001)))
                     break
                 except RuntimeError as error:
-                    if work.is_completed():
+                    if completed:
                         raise failure(watch, call, ranks, error) from None
-                    if left <= look or _cannot_come(watch, call, ranks):
+                    late = left <= look or _cannot_come(watch, call, ranks)
+                    if late and not work.is_completed():
                         raise failure(watch, call, ranks, None) from None
 
 
