@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import compatgrad
-from tests.benchmarks import large, large_torch, worker
+from tests.benchmarks import large, large_torch, recorded, worker
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def answers(module, *names, arguments=()):
 def test_programs_of_nnabla_and_mxnet_run(module, absent):
     others = {"large_mxnet": "mobilenet2", "large_nnabla": "dcgan"}[module]
     *found, missing = answers(module, f"{others} train 1", f"{others} infer 1", "resnet18 infer 1", absent)
-    assert all(answer["seconds"] > 0 for answer in found) and missing == {"seconds": None}
+    assert all(answer["value"] > 0 for answer in found) and missing == {"value": None}
 
 
 def benchmarks(*arguments):
@@ -83,11 +83,32 @@ def test_large_networks_run_if_they_are_asked_for():
     assert rows == [("transformer infer 8", "compatgrad", against, 0.9) for against in ("torch", "torch best")]
 
 
+def test_the_growth_of_memory_and_the_programs_it_is_compared_with():
+    words = ("lstm layer", "transformer infer")
+    (row,) = benchmarks("--memory", "--frontend", "chainer", "--against", "torch", "--only", *words)
+    found = [row[key] for key in ("workload", "framework", "against", "unit", "target", "threads")]
+    assert found == ["lstm layer", "compatgrad", "torch", "MB", 1.0, 1]
+    assert 1 < row["value"] < 1000 and 1 < row["other"] < 1000
+
+
+def test_a_recorded_file_keeps_what_a_later_run_does_not_measure(tmp_path):
+    def row(workload, value):
+        return {"workload": workload, "framework": "compatgrad", "against": "torch", "unit": "ms", "value": value}
+
+    file = tmp_path / "run.json"
+    for rows, threads in ([row("a", 1), row("b", 2)], 1), ([row("b", 3)], 1), ([row("b", 4)], 2):
+        file.write_text(json.dumps(recorded.merged(str(file), rows, {rows[0]["workload"]: {}}, threads, 3)))
+    found = json.loads(file.read_text())
+    values = [(row["workload"], row["value"], row["threads"]) for row in found["rows"]]
+    assert values == [("a", 1, 1), ("b", 3, 1), ("b", 4, 2)] and list(found["limits"]) == ["a", "b"]
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
         (["--device", "cuda"], "--device: only large networks"),
         (["--threads", "0"], "--threads: expected at least 1, got 0"),
+        (["--against", "torsh"], "--against: expected names of Chainer, "),
     ],
 )
 def test_options_that_cannot_be(arguments, message):
@@ -100,4 +121,4 @@ def test_a_worker_waits_for_the_device_before_it_reads_the_clock(monkeypatch, ca
     monkeypatch.setattr(sys, "stdin", io.StringIO('{"name": "a", "inner": 2, "samples": 1}\n'))
     worker.serve({"a": lambda: lambda: seen.append("step")}, finish=lambda: seen.append("finish"))
     assert seen == ["step", "finish"] * 4 + ["step"] * 2 + ["finish"]
-    assert json.loads(capsys.readouterr().out)["seconds"] > 0
+    assert json.loads(capsys.readouterr().out)["value"] > 0
