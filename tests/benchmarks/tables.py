@@ -1,7 +1,7 @@
 """python -m tests.benchmarks.tables
 
-Writes the tables of docs/benchmarks.md from the runs recorded in tests/benchmarks/figures.json. A table follows a line
-`<!-- figures: NAME -->`; docs/benchmarks.md says how the runs are recorded.
+Writes the tables of docs/benchmarks.md and README.md from the runs recorded in tests/benchmarks/figures.json
+(`tests/benchmarks/record.py`). A table follows a line `<!-- figures: NAME -->`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from tests.benchmarks import large
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENT = ROOT / "docs/benchmarks.md"
+DOCUMENTS = (ROOT / "docs/benchmarks.md", ROOT / "README.md")
 RECORDED = ROOT / "tests/benchmarks/figures.json"
 
 PROGRAMS = {
@@ -214,6 +214,20 @@ def recurrent(figures: Figures) -> list[str]:
     return table(["layer", "program", "compatgrad", "torch", "original"], rows, 2)
 
 
+def readme(figures: Figures) -> list[str]:
+    names = {"mlp_tiny": "small MLP", "cnn": "convolutions", "lstm_lm": "LSTM", "wgan_gp": "gradient penalty"}
+    rows = []
+    for framework, shown in (("compatgrad", "Chainer"), ("nn static", "nnabla"), ("mx", "MXNet")):
+        row = [f"{shown}'s program: {shown}, PyTorch"]
+        for workload in names:
+            ratios = [
+                figures.rows.get((workload, framework, peer, "ms", 1)) for peer in (ORIGINALS[framework], "torch")
+            ]
+            row.append(", ".join(f"{ratio['ratio']:.2f}" if ratio else f"{shown} cannot" for ratio in ratios))
+        rows.append(row)
+    return table(["time divided by that of", *names.values()], rows)
+
+
 TABLES: dict[str, Callable[[Figures], list[str]]] = {
     "steps": steps,
     "training": networks("train"),
@@ -222,21 +236,24 @@ TABLES: dict[str, Callable[[Figures], list[str]]] = {
     "second": second,
     "recurrent": recurrent,
     "memory": memory,
+    "readme": readme,
 }
 
 
 def written(text: str) -> str:
-    """The document with its tables as recorded."""
+    """A document with its tables as recorded."""
     figures = Figures()
-    for name, make in TABLES.items():
-        mark = f"<!-- figures: {name} -->"
-        lines = "".join(f"{line}\n" for line in make(figures))
-        text, count = re.subn(rf"({re.escape(mark)}\n\n)(\|.*\n)*", lambda found, lines=lines: found[1] + lines, text)
-        if count != 1:
-            raise SystemExit(f"{DOCUMENT.relative_to(ROOT)} has {count} lines {mark}, expected one")
-    return text
+
+    def filled(found: re.Match[str]) -> str:
+        return found[1] + "".join(f"{line}\n" for line in TABLES[found[2]](figures))
+
+    return re.sub(r"(<!-- figures: (\w+) -->\n\n)(?:\|.*\n)*", filled, text)
+
+
+def main() -> None:
+    for document in DOCUMENTS:
+        document.write_text(written(document.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    DOCUMENT.write_text(written(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
-    print(f"{DOCUMENT.relative_to(ROOT)}: {len(TABLES)} tables")
+    main()
