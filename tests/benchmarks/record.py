@@ -30,7 +30,8 @@ PARTS: dict[str, tuple[list[str], tuple[str, ...]]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.record", description=(__doc__ or "").split("\n\n")[1])
+    about = (__doc__ or "").split("\n\n")[1]
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.record", description=about)
     for name in ("chainer", "nnabla", "mxnet", "jax"):
         parser.add_argument(f"--{name}", metavar="PYTHON", help=f"an interpreter with {name}")
     parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS), help="these parts alone")
