@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "kernels/attention_heads.h"
 #include "kernels/simd.h"
 #include "kernels/threads.h"
 
@@ -140,6 +141,8 @@ bool attention_fits() { return sgemm_ && dgemm_; }
 
 template <class T>
 void attention(const Attention<T>& s, T* y) {
+  if constexpr (std::is_same_v<T, float>)
+    if (attention_heads_fit(s)) return attention_heads(s, y);
   const int64_t most = rows_of(s), blocks = (s.n + most - 1) / most;
   in_threads(s.heads.size() * blocks, 1, [&](int64_t from, int64_t to) {
     const std::unique_ptr<T[]> space(new T[most * (s.m + 1)]);

@@ -418,3 +418,26 @@ def test_functions_run_on_given_variables():
 def test_a_pass_over_several_variables_names_what_is_none():
     with pytest.raises(TypeError, match="forward_all: expected Variables, got int"):
         nn.forward_all([nn.Variable((2,)), 3])
+
+
+def test_arguments_of_a_function_are_those_of_the_call():
+    x = nn.Variable((2, 3))
+    axes = [0]
+    made = [
+        F.sum(x, axes),
+        F.mean(x),
+        F.concatenate(x, x),
+        F.concatenate(x, x, axis=-2),
+        F.softmax_cross_entropy(x, x[:, :1]),
+    ]
+    axes.append(1)
+    assert [y.parent.info.args for y in made] == [
+        {"axes": [0], "keep_dims": False},
+        {"axes": [0, 1], "keep_dims": False},
+        {"axis": 1},
+        {"axis": -2},
+        {"axis": 1},
+    ]
+    w = nn.Variable((3, 4))
+    assert [F.affine(x, w, base_axis=b).parent.info.args for b in (1, 1.0, np.int64(1))] == [{"base_axis": 1}] * 3
+    assert [len(F.affine(x, w, b).parent.inputs) for b in (None, nn.Variable((4,)))] == [2, 3]
