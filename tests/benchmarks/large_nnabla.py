@@ -40,35 +40,86 @@ def supervised(mode, model, solver, x, t):
     return lambda: update(loss, solver)
 
 
-def conv_bn(x, n_out, ksize, test, name, stride=1, pad=0, activation=F.relu):
+def classifier(mode, batch, model):
+    x, t = floats(batch, 3, large.SIZE, large.SIZE), labels(large.CLASSES, batch, 1)
+    return supervised(mode, model, S.Momentum(0.01), x, t)
+
+
+def conv_bn(x, n_out, ksize, test, name, stride=1, pad=0, activation=F.relu, depthwise=False):
     """A convolution without bias, batch normalization and an activation."""
     with nn.parameter_scope(name):
-        h = PF.convolution(x, n_out, (ksize, ksize), (pad, pad), (stride, stride), with_bias=False)
+        kernel, pad, stride = (ksize, ksize), (pad, pad), (stride, stride)
+        if depthwise:
+            h = PF.depthwise_convolution(x, kernel, pad, stride, with_bias=False)
+        else:
+            h = PF.convolution(x, n_out, kernel, pad, stride, with_bias=False)
         h = PF.batch_normalization(h, batch_stat=not test)
     return activation(h) if activation else h
 
 
-def residual(x, channels, test, stride, name):
+def residual(x, n_mid, n_out, test, stride, bottleneck, name):
     with nn.parameter_scope(name):
-        h = conv_bn(x, channels, 3, test, "conv1", stride, 1)
-        h = conv_bn(h, channels, 3, test, "conv2", pad=1, activation=None)
-        if x.shape[1] != channels or stride != 1:
-            x = conv_bn(x, channels, 1, test, "shortcut", stride, activation=None)
+        if bottleneck:
+            h = conv_bn(x, n_mid, 1, test, "conv1", stride)
+            h = conv_bn(h, n_mid, 3, test, "conv2", pad=1)
+            h = conv_bn(h, n_out, 1, test, "conv3", activation=None)
+        else:
+            h = conv_bn(x, n_mid, 3, test, "conv1", stride, 1)
+            h = conv_bn(h, n_out, 3, test, "conv2", pad=1, activation=None)
+        if x.shape[1] != n_out or stride != 1:
+            x = conv_bn(x, n_out, 1, test, "shortcut", stride, activation=None)
         return F.relu(F.add2(h, x))
 
 
-def resnet18(mode, batch):
-    blocks, _ = large.STAGES["resnet18"]
+def resnet(mode, batch, name):
+    blocks, bottleneck = large.STAGES[name]
 
     def model(x, test):
         h = F.max_pooling(conv_bn(x, 64, 7, test, "conv1", 2, 3), (3, 3), (2, 2), pad=(1, 1))
         for i, (channels, count) in enumerate(zip(large.CHANNELS, blocks)):  # noqa: B905
+            n_out = 4 * channels if bottleneck else channels
             for j in range(count):
-                h = residual(h, channels, test, 2 if i and not j else 1, f"block{i}-{j}")
+                h = residual(h, channels, n_out, test, 2 if i and not j else 1, bottleneck, f"block{i}-{j}")
         return PF.affine(F.mean(h, axis=(2, 3)), large.CLASSES, name="fc")
 
-    x, t = floats(batch, 3, large.SIZE, large.SIZE), labels(large.CLASSES, batch, 1)
-    return supervised(mode, model, S.Momentum(0.01), x, t)
+    return classifier(mode, batch, model)
+
+
+def vgg16(mode, batch):
+    def model(x, test):
+        for i, (channels, count) in enumerate(large.VGG16):
+            for j in range(count):
+                x = F.relu(PF.convolution(x, channels, (3, 3), (1, 1), name=f"conv{i}-{j}"))
+            x = F.max_pooling(x, (2, 2))
+        for name in ("fc1", "fc2"):
+            x = F.relu(PF.affine(x, 4096, name=name))
+            if not test:
+                x = F.dropout(x)
+        return PF.affine(x, large.CLASSES, name="fc3")
+
+    return classifier(mode, batch, model)
+
+
+def inverted_residual(x, n_out, expansion, test, stride, name):
+    with nn.parameter_scope(name):
+        h, n_mid = x, x.shape[1] * expansion
+        if expansion != 1:
+            h = conv_bn(h, n_mid, 1, test, "expand", activation=F.relu6)
+        h = conv_bn(h, n_mid, 3, test, "depthwise", stride, 1, F.relu6, depthwise=True)
+        h = conv_bn(h, n_out, 1, test, "project", activation=None)
+        return F.add2(h, x) if x.shape == h.shape else h
+
+
+def mobilenet2(mode, batch):
+    def model(x, test):
+        h = conv_bn(x, 32, 3, test, "first", 2, 1, F.relu6)
+        for i, (expansion, channels, count, stride) in enumerate(large.MOBILENET2):
+            for j in range(count):
+                h = inverted_residual(h, channels, expansion, test, 1 if j else stride, f"block{i}-{j}")
+        h = conv_bn(h, 1280, 1, test, "last", activation=F.relu6)
+        return PF.affine(F.mean(h, axis=(2, 3)), large.CLASSES, name="fc")
+
+    return classifier(mode, batch, model)
 
 
 def unet(mode, batch):
@@ -116,7 +167,7 @@ def discriminator(x):
 
 def dcgan(mode, batch):
     nn.clear_parameters()
-    z = floats(batch, large.NOISE)
+    x, z = floats(batch, 3, large.SIZE, large.SIZE), floats(batch, large.NOISE)
     if mode == "infer":
         return inference(generator(z, True))
     made = generator(z, False)
@@ -124,7 +175,6 @@ def dcgan(mode, batch):
     seen = made.get_unlinked_variable(need_grad=False)
     seen.persistent = True
     loss_gen = F.mean(F.softplus(-discriminator(made)))
-    x = floats(batch, 3, large.SIZE, large.SIZE)
     loss_dis = F.mean(F.softplus(-discriminator(x))) + F.mean(F.softplus(discriminator(seen)))
     solvers = {}
     for name in ("gen", "dis"):
@@ -139,5 +189,102 @@ def dcgan(mode, batch):
     return step
 
 
+def gated_layer(x, units, skip, dilation, name):
+    """A dilated convolution over the samples before each one, a gate, and convolutions to the next layer and out."""
+    with nn.parameter_scope(name):
+        h = PF.convolution(x, 2 * units, (2,), (dilation,), dilation=(dilation,), name="conv")[:, :, : x.shape[2]]
+        h = F.tanh(h[:, :units]) * F.sigmoid(h[:, units:])
+        return x + PF.convolution(h, units, (1,), name="on"), PF.convolution(h, skip, (1,), name="skip")
+
+
+def wavenet(mode, batch):
+    shape = dict(large.WAVENET)
+    length, levels, units, skip = (shape[key] for key in ("length", "levels", "units", "skip"))
+
+    def model(x, test):
+        h, skips = PF.convolution(x, units, (2,), (1,), name="first")[:, :, :length], []
+        for dilation in shape["dilations"]:
+            h, out = gated_layer(h, units, skip, dilation, f"layer{dilation}")
+            skips.append(out)
+        h = F.relu(PF.convolution(F.relu(F.add_n(*skips)), skip, (1,), name="out1"))
+        return PF.convolution(h, levels, (1,), name="out2")
+
+    x = np.eye(levels, dtype=np.float32)[random.randint(0, levels, (batch, length))].transpose(0, 2, 1)
+    return supervised(mode, model, S.Adam(1e-4), nn.Variable.from_numpy_array(x), labels(levels, batch, 1, length))
+
+
+def attention(x, heads, mask):
+    batch, length, units = x.shape
+    h = PF.affine(x, 3 * units, base_axis=2, name="qkv")
+    h = F.transpose(F.reshape(h, (batch, length, 3, heads, units // heads)), (2, 0, 3, 1, 4))
+    q, k, v = F.split(h, axis=0)
+    scores = F.batch_matmul(q, k, transpose_b=True) * (units // heads) ** -0.5
+    if mask is not None:
+        scores = scores + mask
+    h = F.transpose(F.batch_matmul(F.softmax(scores, axis=3), v), (0, 2, 1, 3))
+    return PF.affine(F.reshape(h, x.shape), units, base_axis=2, name="out")
+
+
+def perceptron(x, activation):
+    h = activation(PF.affine(x, 4 * x.shape[2], base_axis=2, name="l1"))
+    return PF.affine(h, x.shape[2], base_axis=2, name="l2")
+
+
+def norm(x, name):
+    return PF.layer_normalization(x, batch_axis=(0, 1), name=name)
+
+
+def layer(x, heads, activation, name, mask=None, first=False):
+    """A layer of a transformer: `first`: normalize what attention and perceptron read, not the sums."""
+    with nn.parameter_scope(name):
+        if first:
+            x = x + attention(norm(x, "norm1"), heads, mask)
+            return x + perceptron(norm(x, "norm2"), activation)
+        x = norm(x + attention(x, heads, mask), "norm1")
+        return norm(x + perceptron(x, activation), "norm2")
+
+
+def transformer(mode, batch):
+    vocabulary, length, units, heads, layers = large.TRANSFORMER.values()
+    mask = np.triu(np.full((1, 1, length, length), -1e9, np.float32), 1)
+
+    def model(x, test):
+        h, ahead = PF.embed(x, vocabulary, units, name="embed"), nn.Variable.from_numpy_array(mask)
+        for i in range(layers):
+            h = layer(h, heads, F.relu, f"layer{i}", ahead, True)
+        return PF.affine(F.reshape(h, (batch * length, units)), vocabulary, name="out")
+
+    x, t = labels(vocabulary, batch, length), labels(vocabulary, batch * length, 1)
+    return supervised(mode, model, S.Adam(), x, t)
+
+
+def bert(mode, batch):
+    vocabulary, length, units, heads, layers = large.BERT.values()
+
+    def model(x, test):
+        words, kinds = x
+        positions = nn.Variable.from_numpy_array(np.arange(length, dtype=np.int32).reshape(1, length))
+        h = PF.embed(words, vocabulary, units, name="word") + PF.embed(kinds, 2, units, name="kind")
+        h = norm(h + PF.embed(positions, length, units, name="position"), "norm")
+        for i in range(layers):
+            h = layer(h, heads, F.gelu, f"layer{i}")
+        return PF.affine(F.tanh(PF.affine(h[:, 0], units, name="pool")), 2, name="out")
+
+    x = labels(vocabulary, batch, length), labels(2, batch, length)
+    return supervised(mode, model, S.Adam(1e-4), x, labels(2, batch, 1))
+
+
+NETWORKS = {
+    "resnet18": lambda mode, batch: resnet(mode, batch, "resnet18"),
+    "resnet50": lambda mode, batch: resnet(mode, batch, "resnet50"),
+    "vgg16": vgg16,
+    "mobilenet2": mobilenet2,
+    "unet": unet,
+    "dcgan": dcgan,
+    "wavenet": wavenet,
+    "transformer": transformer,
+    "bert": bert,
+}
+
 if __name__ == "__main__":
-    serve(large.programs({"resnet18": resnet18, "unet": unet, "dcgan": dcgan}), warm=large.WARM)
+    serve(large.programs(NETWORKS), warm=large.WARM)
