@@ -46,6 +46,8 @@ def compile(
     A function that runs `backward` itself, with gradients of any order inside, becomes one graph of all its passes: a
     call leaves the same gradients in parameters and inputs as `fn`. Such a graph is compiled for fixed sizes, also of
     the batch, and its results have no gradients. Call the optimizer's update after the compiled function, not in `fn`.
+    Without options of `torch.compile`, such a graph of few numbers on the CPU needs no compiler: it becomes a list of
+    loops of compatgrad's own.
 
     Args:
         fn: a Chainer link, a Gluon block, a function of Variables, or a torch module, which may contain such.
