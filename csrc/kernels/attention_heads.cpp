@@ -73,9 +73,9 @@ CG_INLINE void softmax_of_columns(float* s, const float* mask, int64_t m, float 
 CG_HEADS_LOOP void softmax_loop(float* s, const float* mask, int64_t m, float scale) {
   softmax_of_columns(s, mask, m, scale);
 }
-CG_HEADS_LOOP void product_3(const Block& t) { dense_loops::multiply<3, kLanes>(t); }
-CG_HEADS_LOOP void product_2(const Block& t) { dense_loops::multiply<2, kLanes>(t); }
-CG_HEADS_LOOP void product_1(const Block& t) { dense_loops::multiply<1, kLanes>(t); }
+CG_HEADS_LOOP void product_3(const Block& t) { dense_loops::multiply<kRows, 3, kLanes>(t); }
+CG_HEADS_LOOP void product_2(const Block& t) { dense_loops::multiply<kRows, 2, kLanes>(t); }
+CG_HEADS_LOOP void product_1(const Block& t) { dense_loops::multiply<kRows, 1, kLanes>(t); }
 #else
 void softmax_loop(float*, const float*, int64_t, float) {}
 void product_3(const Block&) {}

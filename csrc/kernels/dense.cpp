@@ -12,17 +12,23 @@ namespace dense_loops {
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
 #define CG_DENSE_LOOP \
   __attribute__((optimize("O3", "no-math-errno", "no-trapping-math"), target(CG_KERNEL_V4), noinline))
-CG_DENSE_LOOP void multiply_3(const Block& t) { multiply<3, 0>(t); }
-CG_DENSE_LOOP void multiply_2(const Block& t) { multiply<2, 0>(t); }
-CG_DENSE_LOOP void multiply_1(const Block& t) { multiply<1, 0>(t); }
+CG_DENSE_LOOP void multiply_3(const Block& t) { multiply<kRows, 3, 0>(t); }
+CG_DENSE_LOOP void multiply_few_3(const Block& t) { multiply<kFewRows, 3, 0>(t); }
+CG_DENSE_LOOP void multiply_2(const Block& t) { multiply<kRows, 2, 0>(t); }
+CG_DENSE_LOOP void multiply_few_2(const Block& t) { multiply<kFewRows, 2, 0>(t); }
+CG_DENSE_LOOP void multiply_1(const Block& t) { multiply<kRows, 1, 0>(t); }
+CG_DENSE_LOOP void multiply_few_1(const Block& t) { multiply<kFewRows, 1, 0>(t); }
 CG_DENSE_LOOP void transpose_rows(const float* x, int64_t pitch, int rows, int64_t depth, float* to, int64_t next) {
   transpose(x, pitch, rows, depth, to, next);
 }
 bool has_loops() { return simd_level() >= 4; }
 #else
 void multiply_3(const Block&) {}
+void multiply_few_3(const Block&) {}
 void multiply_2(const Block&) {}
+void multiply_few_2(const Block&) {}
 void multiply_1(const Block&) {}
+void multiply_few_1(const Block&) {}
 void transpose_rows(const float*, int64_t, int, int64_t, float*, int64_t) {}
 bool has_loops() { return false; }
 #endif
@@ -68,8 +74,8 @@ class Part {
       transpose_rows(p_.w + (c + j * L) * p_.w_pitch + from_, p_.w_pitch, std::min(L, count - j * L), depth_,
                      panel_.get() + j * L, width * L);
     for (int64_t row = top_; row < bottom_; row += kRows) {
-      const int64_t here =
-          std::min(row, p_.rows - kRows);  // the last rows may be computed twice; they are written once
+      const int high = bottom_ - row > kFewRows ? kRows : kFewRows;
+      const int64_t here = std::min(row, p_.rows - high);  // the last rows may be computed twice; they are written once
       const float* const bias = p_.bias && from_ == 0 ? p_.bias + c : nullptr;
       const Block t{p_.x + here * p_.x_pitch + from_,
                     p_.x_pitch,
@@ -82,25 +88,29 @@ class Part {
                     from_ > 0,
                     ahead(c + kWidth * L + (row - top_) / kRows)};
       if (row == here && count == width * L)
-        whole(width, t);
+        whole(high, width, t);
       else
-        some(width, t, static_cast<int>(row - here), count);
+        some(high, width, t, static_cast<int>(row - here), count);
     }
   }
   // A row of the next panel, which is fetched while a block of rows is multiplied by this one.
   const float* ahead(int64_t column) const { return column < last_ ? p_.w + column * p_.w_pitch + from_ : nullptr; }
-  static void whole(int width, const Block& t) {
-    for (int r = 0; r < kRows; ++r)  // y is written when the sums are complete, and would not be in a cache
+  static void multiply_high(int high, int width, const Block& t) {
+    if (high == kRows) return multiply_rows(width, t);
+    (width == 3 ? multiply_few_3 : width == 2 ? multiply_few_2 : multiply_few_1)(t);
+  }
+  static void whole(int high, int width, const Block& t) {
+    for (int r = 0; r < high; ++r)  // y is written when the sums are complete, and would not be in a cache
       for (int j = 0; j < width; ++j) __builtin_prefetch(t.y + r * t.y_pitch + j * L, 1);
-    multiply_rows(width, t);
+    multiply_high(high, width, t);
   }
   // Writes the rows of a block from `first` on and its first `count` columns alone.
-  static void some(int width, const Block& t, int first, int count) {
+  static void some(int high, int width, const Block& t, int first, int count) {
     alignas(4 * L) float tile[kRows][kWidth * L];
     Block all = t;
     all.y = tile[0], all.y_pitch = kWidth * L, all.bias = nullptr, all.add = false;
-    multiply_rows(width, all);
-    for (int r = first; r < kRows; ++r)
+    multiply_high(high, width, all);
+    for (int r = first; r < high; ++r)
       for (int i = 0; i < count; ++i) {
         float& to = t.y[r * t.y_pitch + i];
         to = tile[r][i] + (t.add ? to : t.bias ? t.bias[i] : 0.0f);
