@@ -1,7 +1,5 @@
 #include "kernels/dense.h"
 
-#include <utility>
-
 #include "kernels/dense_loops.h"
 #include "kernels/threads.h"
 #include "kernels/workspace.h"
@@ -37,8 +35,9 @@ void multiply_rows(int width, const Block& t) { (width == 3 ? multiply_3 : width
 
 namespace {
 
-// A panel of 48 columns and this depth stays in a level-2 cache beside the numbers that pass through it.
-constexpr int64_t kMostDepth = 1024;
+// Four panels of 48 columns and this depth stay in a level-2 cache beside the numbers that pass through it. They are
+// multiplied by a block of rows one after the other, so that x is read less often.
+constexpr int64_t kMostDepth = 1024, kTogether = 4;
 
 // How many columns of x are multiplied at a time, so that all parts are about the same.
 int64_t most_of(int64_t depth) {
@@ -56,44 +55,45 @@ class Part {
         first_(first),
         last_(last),
         most_(most_of(p.depth)),
-        panel_(most_ * kWidth * L, false) {}
+        panels_(most_ * kUnit * std::min(kTogether, (last - first + kUnit - 1) / kUnit), false) {}
 
   void compute() {
     for (from_ = 0; from_ < p_.depth; from_ += most_) {
       depth_ = std::min(most_, p_.depth - from_);
-      for (int64_t c = first_; c < last_; c += kWidth * L) {
-        const int width = static_cast<int>(std::min<int64_t>(vectors(last_ - c), kWidth));
-        columns(c, width, std::min(width * L, static_cast<int>(last_ - c)));
-      }
+      for (int64_t c = first_; c < last_; c += kTogether * kUnit) columns(c, std::min(c + kTogether * kUnit, last_));
     }
   }
 
  private:
-  void columns(int64_t c, int width, int count) {
-    for (int j = 0; j < width; ++j)
-      transpose_rows(p_.w + (c + j * L) * p_.w_pitch + from_, p_.w_pitch, std::min(L, count - j * L), depth_,
-                     panel_.get() + j * L, width * L);
+  static constexpr int64_t kUnit = kWidth * L;
+  float* panel(int64_t i) const { return panels_.get() + i * kUnit * most_; }
+  static int width(int64_t left) { return static_cast<int>(std::min<int64_t>(vectors(left), kWidth)); }
+  void columns(int64_t begin, int64_t end) {
+    const int64_t panels = (end - begin + kUnit - 1) / kUnit;
+    for (int64_t i = 0; i < panels; ++i) {
+      const int64_t c = begin + i * kUnit;
+      const int wide = width(end - c);
+      for (int j = 0; j < wide; ++j)
+        transpose_rows(p_.w + (c + j * L) * p_.w_pitch + from_, p_.w_pitch,
+                       static_cast<int>(std::min<int64_t>(L, end - c - j * L)), depth_, panel(i) + j * L, wide * L);
+    }
+    int64_t next = end;  // a row of the panels that follow, which is fetched while a block is multiplied
     for (int64_t row = top_; row < bottom_; row += kRows) {
       const int high = bottom_ - row > kFewRows ? kRows : kFewRows;
       const int64_t here = std::min(row, p_.rows - high);  // the last rows may be computed twice; they are written once
-      const float* const bias = p_.bias && from_ == 0 ? p_.bias + c : nullptr;
-      const Block t{p_.x + here * p_.x_pitch + from_,
-                    p_.x_pitch,
-                    panel_.get(),
-                    width * L,
-                    depth_,
-                    bias,
-                    p_.y + here * p_.y_pitch + c,
-                    p_.y_pitch,
-                    from_ > 0,
-                    ahead(c + kWidth * L + (row - top_) / kRows)};
-      if (row == here && count == width * L)
-        whole(high, width, t);
-      else
-        some(high, width, t, static_cast<int>(row - here), count);
+      for (int64_t i = 0; i < panels; ++i, ++next) {
+        const int64_t c = begin + i * kUnit;
+        const int wide = width(end - c), count = static_cast<int>(std::min<int64_t>(kUnit, end - c));
+        const float* const bias = p_.bias && from_ == 0 ? p_.bias + c : nullptr;
+        const Block t{p_.x + here * p_.x_pitch + from_, p_.x_pitch, panel(i),  wide * L,   depth_, bias,
+                      p_.y + here * p_.y_pitch + c,     p_.y_pitch, from_ > 0, ahead(next)};
+        if (row == here && count == wide * L)
+          whole(high, wide, t);
+        else
+          some(high, wide, t, static_cast<int>(row - here), count);
+      }
     }
   }
-  // A row of the next panel, which is fetched while a block of rows is multiplied by this one.
   const float* ahead(int64_t column) const { return column < last_ ? p_.w + column * p_.w_pitch + from_ : nullptr; }
   static void multiply_high(int high, int width, const Block& t) {
     if (high == kRows) return multiply_rows(width, t);
@@ -119,7 +119,7 @@ class Part {
 
   const Dense& p_;
   const int64_t top_, bottom_, first_, last_, most_;
-  const Workspace<float> panel_;
+  const Workspace<float> panels_;
   int64_t from_ = 0, depth_ = 0;  // the columns of x that are multiplied
 };
 

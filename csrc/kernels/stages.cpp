@@ -65,16 +65,6 @@ CG_SIMD void erf_loop(int64_t n, const float* x, float* y) {
   for (int64_t i = 0; i < n; ++i) y[i] = simd::erf(x[i]);
 }
 
-// Fetches the given share of n elements of each array from memory.
-template <class T>
-void fetch(const std::vector<T*>& arrays, int64_t begin, int64_t n, size_t share, size_t shares) {
-  constexpr int64_t kLine = 64 / sizeof(T);
-  const int64_t first = n * share / shares, last = n * (share + 1) / shares;
-  for (const T* const x : arrays)
-    if (x)
-      for (int64_t i = first; i < last; i += kLine) __builtin_prefetch(x + begin + i, 1, 2);
-}
-
 template <class T>
 void run(const Stage& stage, int64_t n, const T* a, const T* b, T* y) {
   if constexpr (std::is_same_v<T, float>) {
@@ -108,13 +98,7 @@ void run_stages(const std::vector<Stage>& stages, const std::vector<T*>& arrays,
       at[i] = arrays[i] ? arrays[i] + begin : free;
       if (!arrays[i]) free += distance;
     }
-    // No part waits for memory: the next one is fetched while this one is computed.
-    const int64_t next = std::min(part, end - begin - n);
-    for (size_t k = 0; k < stages.size(); ++k) {
-      const Stage& s = stages[k];
-      fetch<T>(arrays, begin + n, next, k, stages.size());
-      run<T>(s, n, at[s.a], at[s.b], at[s.result]);
-    }
+    for (const Stage& s : stages) run<T>(s, n, at[s.a], at[s.b], at[s.result]);
   }
 }
 template void run_stages(const std::vector<Stage>&, const std::vector<float*>&, int64_t, int64_t);
