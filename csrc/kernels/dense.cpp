@@ -100,8 +100,12 @@ class Part {
     (width == 3 ? multiply_few_3 : width == 2 ? multiply_few_2 : multiply_few_1)(t);
   }
   static void whole(int high, int width, const Block& t) {
-    for (int r = 0; r < high; ++r)  // y is written when the sums are complete, and would not be in a cache
-      for (int j = 0; j < width; ++j) __builtin_prefetch(t.y + r * t.y_pitch + j * L, 1);
+    const float* to = t.y;  // it is written when the sums are complete, and would not be in a cache
+    for (int r = 0; r < high; ++r, to += t.y_pitch) {
+      __builtin_prefetch(to, 1);
+      __builtin_prefetch(to + L, 1);
+      __builtin_prefetch(to + 2 * L, 1);
+    }
     multiply_high(high, width, t);
   }
   // Writes the rows of a block from `first` on and its first `count` columns alone.

@@ -46,11 +46,14 @@ CG_INLINE void add_column(V (&sum)[R][N], const float* const (&row)[R], int64_t 
 // This function does nothing else: compilers keep all sums and pointers in registers only if no others are needed.
 template <int R, int N, int step>
 CG_INLINE void multiply(const Block& t) {
-  V sum[R][N];
+  V sum[R][N], start[N] = {};
+  if (t.bias)
+#pragma GCC unroll 3
+    for (int j = 0; j < N; ++j) lanes::load(start[j], t.bias + j * L);
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 3
-    for (int j = 0; j < N; ++j) sum[r][j] = V{};
+    for (int j = 0; j < N; ++j) sum[r][j] = start[j];
   const float* row[R];
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) row[r] = t.a + r * t.a_pitch;
@@ -67,19 +70,19 @@ CG_INLINE void multiply(const Block& t) {
   }
 #pragma GCC unroll 2
   for (; k < depth; ++k, b += pitch) add_column<R, N, step>(sum, row, k, b);
+  if (t.add)
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 3
+      for (int j = 0; j < N; ++j) {
+        V before;
+        lanes::load(before, t.y + r * t.y_pitch + j * L);
+        sum[r][j] += before;
+      }
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 3
-    for (int j = 0; j < N; ++j) {
-      float* const to = t.y + r * t.y_pitch + j * L;
-      V before = {};
-      if (t.add)
-        lanes::load(before, to);
-      else if (t.bias)
-        lanes::load(before, t.bias + j * L);
-      const V s = sum[r][j] + before;
-      lanes::store(to, s);
-    }
+    for (int j = 0; j < N; ++j) lanes::store(t.y + r * t.y_pitch + j * L, sum[r][j]);
 }
 
 // Copies `depth` numbers of up to L rows, which lie `pitch` numbers apart, into vectors with one number of each row,
