@@ -8,8 +8,8 @@
 #include "kernels/simd.h"
 #include "kernels/threads.h"
 
-// Of the library that torch multiplies matrices with, in Fortran's order of numbers. Weak symbols, because a torch may
-// hide them.
+// Functions of the library with which torch multiplies matrices; they read arrays in Fortran's order. The symbols are
+// weak, because some builds of torch hide them.
 extern "C" {
 __attribute__((weak)) void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
                                   const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
@@ -26,7 +26,7 @@ template <class T>
 struct Matrix {
   T* data;
   int64_t row;
-  bool turned = false;  // rows are columns
+  bool turned = false;  // whether the matrix is the transpose of `data`
 };
 // c (rows, columns) = scale a b + before c, where a has `depth` columns.
 template <class T>
@@ -117,7 +117,7 @@ struct Block {
   }
 };
 
-// So many scores of a block, twice in backward, and the rows of k and v stay in a level-2 cache.
+// A block has so many scores that these, twice in backward, and the rows of k and v stay in a level-2 cache.
 constexpr int64_t kScores = 1 << 17, kMostInBlock = 256, kLeastRows = 16;
 template <class T>
 int64_t rows_of(const Attention<T>& s) {
