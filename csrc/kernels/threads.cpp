@@ -8,6 +8,7 @@
 #include <atomic>
 #include <exception>
 
+#include "kernels/denormals.h"
 #include "kernels/one_thread.h"
 
 // Functions of the OpenMP library that torch has loaded. Linking another OpenMP library would give a second pool of
@@ -36,6 +37,7 @@ struct Job {
   int64_t n, unit;
   void (*run)(void*, int64_t, int64_t);
   void* context;
+  const unsigned denormals = DenormalMode::now();  // how the calling thread treats subnormal numbers
   std::atomic<bool> failed{false};
   std::exception_ptr error;  // the first exception
 };
@@ -45,6 +47,8 @@ void run_share(void* data) {
   const int64_t threads = omp_get_num_threads(), thread = omp_get_thread_num();
   const int64_t share = ((job.n + threads - 1) / threads + job.unit - 1) / job.unit * job.unit, begin = share * thread;
   if (begin >= job.n) return;
+  // A thread of the pool still treats them as the thread did that made the pool.
+  const DenormalMode denormals(job.denormals);
   try {
     job.run(job.context, begin, std::min(job.n, begin + share));
   } catch (...) {

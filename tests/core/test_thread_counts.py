@@ -93,6 +93,24 @@ def test_the_number_of_threads_changes_no_bit(name):
     compare(*SAME[name])
 
 
+@pytest.mark.parametrize("name", ["average pooling", "max pooling", "batch normalization"])
+def test_threads_treat_subnormal_numbers_as_the_caller_does(name):
+    f, arrays = SAME[name]
+    small = [(a * 1e-40).astype("f") for a in arrays]
+    before = torch.get_num_threads()
+    try:
+        computed(f, arrays, 2)  # torch's threads exist from now on
+        kept = computed(f, small, 2)
+        torch.set_flush_denormal(True)
+        one, two = (computed(f, small, threads) for threads in (1, 2))
+    finally:
+        torch.set_flush_denormal(False)
+        torch.set_num_threads(before)
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_array_equal(a.view("i4"), b.view("i4"))
+    assert (kept[0].view("i4") != one[0].view("i4")).any()
+
+
 @pytest.mark.parametrize("name", ORDERED)
 def test_with_deterministic_algorithms_it_changes_none_at_all(name, deterministic):
     compare(*ORDERED[name])
