@@ -154,13 +154,15 @@ def check(x, layer, double, activation):
         close(layer.add_to(y.clone(), x), AFTER[activation](before + double))
 
 
-@pytest.mark.parametrize("rows", [1, 4, 33])
+@pytest.mark.parametrize("rows", [1, 4, 33, 64, 200])
 @pytest.mark.parametrize("rectify", [False, True])
 @pytest.mark.parametrize("biased", [False, True])
 def test_dense_layers(rows, rectify, biased):
-    x, w, b = data(rows, 70), data(50, 70), data(50) if biased else None
-    expected = F.linear(x.double(), w.double(), None if b is None else b.double())
-    close(Dense(w, b, rows, rectify)(x), expected.relu() if rectify else expected)
+    x, w, b = data(rows, 70), data(64, 70), data(64) if biased else None
+    layer = Dense(w, b, rows, rectify)
+    for given in (x, x[:1], torch.cat([x, x])):  # the layer is made for as many rows as x has
+        expected = F.linear(given.double(), w.double(), None if b is None else b.double())
+        close(layer(given), expected.relu() if rectify else expected)
 
 
 def test_minimal_filtering_keeps_nan(minimal):

@@ -1,4 +1,4 @@
-"""Graphs of convolutional networks with fixed parameters as programs on torch tensors, for inference on the CPU.
+"""Graphs of networks with fixed parameters as programs on torch tensors, for inference on the CPU.
 
 A convolution becomes one step with the operators that follow it: batch normalization (in its weight), an addition, an
 activation. Operators without a step of their own run by the functions of `mx.nd`, as in `_evaluate`.
@@ -23,7 +23,7 @@ from ._fused import normalized
 from ._graph import Entry, Node, order
 from ._run import run_node
 
-__all__ = ["Program", "compiled"]
+__all__ = ["LARGE", "Program", "compiled"]
 
 # Operators of which a program may consist: their results depend on inputs and parameters alone, and nothing else
 # changes.
@@ -33,12 +33,16 @@ _KNOWN = frozenset("""
     Activation LeakyReLU SoftmaxActivation SoftmaxOutput softmax log_softmax relu sigmoid hard_sigmoid tanh softsign
     clip exp log sqrt rsqrt square abs negative add_n elemwise_add elemwise_sub elemwise_mul elemwise_div
     broadcast_add broadcast_sub broadcast_mul broadcast_div broadcast_maximum broadcast_minimum broadcast_power
+    _contrib_div_sqrt_dim _contrib_interleaved_matmul_selfatt_qk _contrib_interleaved_matmul_selfatt_valatt
+    _contrib_interleaved_matmul_encdec_qk _contrib_interleaved_matmul_encdec_valatt _contrib_arange_like erf
+    SequenceMask broadcast_lesser
     _plus_scalar _minus_scalar _rminus_scalar _mul_scalar _div_scalar _rdiv_scalar _power_scalar _maximum_scalar
     _minimum_scalar mean sum max min Flatten Reshape reshape_like transpose SwapAxis expand_dims squeeze slice
     slice_axis slice_like broadcast_like broadcast_to broadcast_axis tile repeat Pad Crop Concat stack
     depth_to_space space_to_depth
 """.split())  # fmt: skip
-_LARGE = 1 << 18  # elements of a matrix; for smaller ones oneDNN takes no less time than a product by torch
+LARGE = 1 << 18  # elements of a matrix; a product by an ordered one that is smaller takes no less time
+_ROWS = 64  # of a product, below which an ordered matrix gains less than a plan's checks take
 Step = tuple[Callable[..., torch.Tensor], tuple[int, ...], int, tuple[int, ...]]
 
 
@@ -49,7 +53,7 @@ class Program(NamedTuple):
     places: list[Any]  # the parameters' tensors at their places, else None
     inputs: list[int]
     outputs: list[int]
-    packed: int  # the number of convolutions with ordered weights
+    packed: int  # the number of convolutions, and of products of many rows, with ordered weights
     unread: set[str]  # names of parameters whose values have no effect
 
     def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -257,6 +261,7 @@ class _Compiler:
         self.done.add(id(last))
         rows = x.shape[0] if flat else x.shape[:-1].numel()
         layer = fixed_layers.Dense(weight.contiguous(), bias, rows, name == "relu")
+        self.packed += rows >= _ROWS
         self.step(last, partial(_rows, layer, flat), [data])
 
     # ---- other operators ----
@@ -278,7 +283,7 @@ class _Compiler:
             self.done.add(id(last))
             affine = partial(fixed_layers.affine, factor=factor, addend=addend, rectify=name == "relu")
             self.step(last, affine, sources[:1])
-        elif node.op == "FullyConnected" and (self.fixed(node) or (torch.empty(0),))[0].numel() >= _LARGE:
+        elif node.op == "FullyConnected" and (self.fixed(node) or (torch.empty(0),))[0].numel() >= LARGE:
             self.dense(node)
         else:
             function = _simple(node, [self.value(n) for n in sources])
