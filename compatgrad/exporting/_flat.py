@@ -19,6 +19,8 @@ from torch import fx
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils import _pytree
 
+from compatgrad.exporting._lower import tape_of
+
 __all__ = ["compiled", "lifted", "rebuilder", "unroll_small_products"]
 
 aten = torch.ops.aten
@@ -96,6 +98,8 @@ def unroll_small_products(gm: fx.GraphModule, examples: Sequence[torch.Tensor]) 
 
 def compiled(gm: fx.GraphModule, examples: Sequence[torch.Tensor], options: dict[str, Any]) -> Callable[..., Any]:
     """The graph compiled for inputs like the examples, with the options of `torch.compile`."""
+    if not options and (tape := tape_of(gm, examples)) is not None:
+        return tape
     if options.get("backend", "inductor") != "inductor":
         return torch.compile(gm, fullgraph=True, **options)
     from torch._inductor import list_mode_options

@@ -6,6 +6,7 @@ import builtins
 import contextlib
 import inspect
 import keyword
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from compatgrad.exporting._target import Target
 from compatgrad.exporting._trace import ExportError, Trace, place_of, raise_readable
 from compatgrad.exporting.module import _submodule
 
-__all__ = ["Exporter"]
+__all__ = ["Exporter", "is_exporting"]
 
 # Sizes in the runs: primes distinguish a size from products of others; the last ones distinguish quotients from similar
 # ones
@@ -29,6 +30,18 @@ _MORE_RUNS = (*_RUNS, 6, 8, 9, 10, 12, 13)
 _PRIMES = (17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113)
 _TAKEN = {*keyword.kwlist, *dir(builtins), "self"}
 _TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 5e-2}
+
+
+class _Running(threading.local):
+    depth = 0
+
+
+_running = _Running()
+
+
+def is_exporting() -> bool:
+    """Whether an export runs in this thread."""
+    return _running.depth > 0
 
 
 class Exporter:
@@ -40,6 +53,13 @@ class Exporter:
         self.target = Target(who, target, parameters, frontend, train)
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any, check: bool) -> fx.GraphModule:
+        _running.depth += 1
+        try:
+            return self._run(args, kwargs, dynamic, check)
+        finally:
+            _running.depth -= 1
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any, check: bool) -> fx.GraphModule:
         self.take_apart(args, kwargs)
         self.places = self.dynamic_places(dynamic)
         self.module = self._stateful()

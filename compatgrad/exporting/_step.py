@@ -26,7 +26,14 @@ class StepExporter(Exporter):
     `leaves`: whether the function leaves any. `ways`: what the function does with the gradient of a receiver (a number
     in `Target.receivers`): it replaces the gradient ("write"), adds to it ("add") or removes it ("clear"). `written`:
     where passes write gradients to arrays, pairs of the name that such an array has in the state and its parameter.
+    `records`: whether functions are recorded, without which passes leave nothing.
     """
+
+    def __init__(
+        self, who: str, target: Any, parameters: Any, frontend: str | None, train: bool, records: bool = True
+    ) -> None:
+        super().__init__(who, target, parameters, frontend, train)
+        self.records = self.target.records = records
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any, check: bool) -> fx.GraphModule:
         self.ways: dict[int, str] = {}
@@ -70,7 +77,7 @@ class StepExporter(Exporter):
                 f"{self.who}: the function runs backward and leaves a gradient in {name} of shape {tuple(v.shape)}, "
                 "which is not among the parameters: name it by parameters="
             )
-        self.leaves = self.target.leaves_gradients
+        self.leaves = self.target.leaves_gradients or (not self.records and self._clears(state))
         self._left = list(self.target.left)
         if not self.leaves:
             return result
@@ -118,6 +125,10 @@ class StepExporter(Exporter):
         self.target.returned = [k for k, way in self.ways.items() if way != "clear"]
         return result
 
+    def _clears(self, state: Any) -> bool:
+        """Whether a call removes gradients."""
+        return any(g is None for g in self._gradients_from(_FIRST, state))
+
     def _registered(self) -> list[Any]:
         return [] if self.target.frontend is None else list(self.target.frontend.registered())
 
@@ -128,12 +139,12 @@ class StepExporter(Exporter):
         try:
             return super()._stateful()
         finally:
-            self.target.records = True
+            self.target.records = self.records
             if self._made:  # Gluon's blocks record in spite of the mode
                 self.target.clear_gradients()
 
     def _call(self) -> Any:
-        self._made |= not self.target.records
+        self._made |= self.target.records is not self.records
         return super()._call()
 
     def _refuse_memory(self, state: Any) -> None:

@@ -20,6 +20,7 @@ from compatgrad import _C
 from compatgrad.core.torch_call import call_with
 from compatgrad.exporting import _flat
 from compatgrad.exporting import _target as targets
+from compatgrad.exporting._run import is_exporting
 from compatgrad.exporting._step import StepExporter
 from compatgrad.exporting._trace import ExportError
 from compatgrad.exporting.module import TorchModule
@@ -45,6 +46,8 @@ def compile(
     A function that runs `backward` itself, with gradients of any order inside, becomes one graph of all its passes: a
     call leaves the same gradients in parameters and inputs as `fn`. Such a graph is compiled for fixed sizes, also of
     the batch, and its results have no gradients. Call the optimizer's update after the compiled function, not in `fn`.
+    Without options of `torch.compile`, such a graph of few numbers on the CPU needs no compiler: it becomes a list of
+    loops of compatgrad's own.
 
     Args:
         fn: a Chainer link, a Gluon block, a function of Variables, or a torch module, which may contain such.
@@ -96,8 +99,8 @@ class _Compiled:
         self.__name__ = getattr(fn, "__name__", type(fn).__name__)
         self.exporter(False)  # raises errors in the arguments
 
-    def exporter(self, train: bool) -> StepExporter:
-        return StepExporter("interop.compile", self.fn, self.parameters, self.frontend, train)
+    def exporter(self, train: bool, records: bool = True) -> StepExporter:
+        return StepExporter("interop.compile", self.fn, self.parameters, self.frontend, train, records)
 
     def graph_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _CompiledGraph | _CompiledStep:
         flat, structure = _pytree.tree_flatten((args, kwargs))
@@ -106,31 +109,34 @@ class _Compiled:
             self.kinds[kind] = self._kind(args, kwargs)
         places, mode = self.kinds[kind]
         given = [x for x in flat if targets.is_input(x)]
-        looks = []
-        for x, dims in zip(given, places, strict=True):
-            sizes = list(x.shape)
-            for d in dims:
-                sizes[d] = -1
-            t = x if isinstance(x, torch.Tensor) else targets.tensor_of(x)
-            looks.append((t.dtype, t.device, *targets.look_of(x), *sizes))
         fixed = tuple([repr(x) for x in flat if not targets.is_input(x)]) if len(given) < len(flat) else ()
         train = bool(self.fn.training) if mode == "module" else bool(mode) and _C.get_mode(mode)
-        key = (kind, *looks, fixed, train, torch.get_num_threads())
+        rest = kind, fixed, train, torch.get_num_threads()
+        key = (rest, *_looks(given, places))
         if key not in self.graphs:
             exporter = self.exporter(train)
             graph = exporter.run(args, kwargs, self.dynamic, True)
             if exporter.leaves and any(places):
-                self.kinds[kind] = [{}] * len(places), mode  # a step is compiled for fixed sizes
-                return self.graph_for(args, kwargs)
-            if exporter.leaves and len(self.graphs) == _MANY:
-                warnings.warn(
-                    f"interop.compile: {self.__name__} runs backward, so each combination of sizes is compiled, which "
-                    f"takes seconds, and this is number {_MANY + 1}: pad its inputs to few sizes",
-                    stacklevel=3,
-                )
-            made = _CompiledStep if exporter.leaves else _CompiledGraph
-            self.graphs[key] = made(exporter, graph, self.options)
+                places = [{}] * len(places)
+                self.kinds[kind] = places, mode  # a step is compiled for fixed sizes
+                key = (rest, *_looks(given, places))
+            self._add(key, exporter, graph)
+        found = self.graphs[key]
+        if isinstance(found, _CompiledStep) and not found.records_here():
+            key = (key, "unrecorded")
+            if key not in self.graphs:
+                exporter = self.exporter(train, False)
+                self._add(key, exporter, exporter.run(args, kwargs, False, True))
         return self.graphs[key]
+
+    def _add(self, key: Any, exporter: StepExporter, graph: fx.GraphModule) -> None:
+        if exporter.leaves and len(self.graphs) == _MANY:
+            warnings.warn(
+                f"interop.compile: {self.__name__} runs backward, so each combination of sizes is compiled, which "
+                f"takes seconds, and this is number {_MANY + 1}: pad its inputs to few sizes",
+                stacklevel=4,
+            )
+        self.graphs[key] = (_CompiledStep if exporter.leaves else _CompiledGraph)(exporter, graph, self.options)
 
     def _kind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[dict[int, str]], str]:
         exporter = self.exporter(False)
@@ -140,6 +146,8 @@ class _Compiled:
         return places, "module" if frontend is None else frontend.training_mode
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._is_part(args, kwargs):
+            return self.fn(*args, **kwargs)
         tensors, look = (None, None) if kwargs else self._look(args)
         graph = self.recent.get(look)
         if graph is None:
@@ -153,12 +161,18 @@ class _Compiled:
             self.recent = {key: g for key, g in self.recent.items() if g is not graph}
             return self.graph_for(args, kwargs).run(args, kwargs, tensors)
 
+    def _is_part(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether the call is in another compiled function, whose graph contains what this function does."""
+        if not is_exporting() or isinstance(self.fn, torch.nn.Module):
+            return False
+        return not any(isinstance(x, torch.Tensor) for x in _pytree.tree_leaves((args, kwargs)))
+
     def _look(self, args: tuple[Any, ...]) -> tuple[list[torch.Tensor] | None, tuple[Any, ...] | None]:
         """The tensors of the arguments, and what a graph depends on, found faster than by `graph_for`; None if the
         arguments are not simple."""
         tensors = []
-        modes = _C.get_mode("train"), _C.get_mode("training"), getattr(self.fn, "training", None)
-        looks: list[Any] = [modes, torch.get_num_threads()]
+        modes = _C.get_mode("train"), _C.get_mode("training"), _C.get_mode("enable_backprop")
+        looks: list[Any] = [modes, getattr(self.fn, "training", None), torch.get_num_threads()]
         for x in args:
             if not targets.is_input(x):
                 return None, None
@@ -169,6 +183,18 @@ class _Compiled:
             else:
                 looks += (type(x), t.dtype, t.shape, t.device, targets.look_of(x))
         return tensors, tuple(looks)
+
+
+def _looks(given: Sequence[Any], places: Sequence[dict[int, str]]) -> list[Any]:
+    """What a graph depends on of its inputs; `places`: the names of their dynamic dimensions."""
+    looks = []
+    for x, dims in zip(given, places, strict=True):
+        sizes = list(x.shape)
+        for d in dims:
+            sizes[d] = -1
+        t = x if isinstance(x, torch.Tensor) else targets.tensor_of(x)
+        looks.append((t.dtype, t.device, *targets.look_of(x), *sizes))
+    return looks
 
 
 class _CompiledGraph(torch.nn.Module):
@@ -256,6 +282,13 @@ class _CompiledStep:
         self.state = [read() for read in self.reads]
         examples = [t.contiguous() for t in exporter.examples]  # as `run` passes them
         self.run_flat = _flat.compiled(flat, [*examples, *self.state], options)
+
+    def records_here(self) -> bool:
+        """Whether the frontend records functions in the caller's modes, as far as the function does not choose."""
+        if _C.get_mode("enable_backprop"):
+            return True
+        with self.frontend.modes(True):
+            return not _C.get_mode("enable_backprop")
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor] | None) -> Any:
         given: Sequence[Any] = args

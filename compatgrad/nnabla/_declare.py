@@ -453,34 +453,64 @@ def {name}({signature}):
 """
 
 
-# The template for bodies of one op. Where all inputs are Variables and all arguments plain numbers, nothing needs
-# preparation, and `info_of` makes the value of `Function.info` when it is read.
+# The template for bodies of one op. Where all inputs are Variables and all arguments have the types that the body
+# declares, nothing needs preparation, and `info_of` makes the value of `Function.info` when it is read.
 _QUICK = """
 def {name}({signature}):
-    if outputs is None and {tests}:
+    if outputs is None and {tests}:{defaults}
         y = _body({passed})
-        if _claim((y,), {inputs}, (_spec, ({args}{comma}), _context.current_ctx)):
+        if _claim((y,) if isinstance(y, _Variable) else y, {inputs}, (_spec, ({shown}), _context.current_ctx)):
             return y
     return _call(_spec, {inputs}, [{args}], n_outputs, outputs)
 """
 
 
 _OPERATORS = frozenset(code for name, code in dis.opmap.items() if name.startswith(("BINARY", "UNARY")))
+# Names in bodies that are no ops: checks, which return an axis or nothing, and attributes of Variables.
+_HARMLESS = frozenset((
+    "op", "float", "list", "ndim", "ValueError", "RuntimeError",
+    "_axes", "check_axis", "check_broadcast", "check_joined", "check_label", "check_same_shape",
+))  # fmt: skip
+_INT = frozenset((int,))
+# The test of an argument in `_QUICK`, by the argument's annotation.
+_TESTS = {
+    "int": "type({0}) is int",
+    "float": "type({0}) in _numbers",
+    "bool": "type({0}) in _numbers",
+    "Sequence[int]": "type({0}) in _lists and _int.issuperset(map(type, {0}))",
+}
 
 
-def _quick_tests(spec: Spec) -> str | None:
-    """The condition in `_QUICK` under which it calls the body; None if the body is not one op with plain
-    arguments."""
-    harmless = {"op", "float", "check_broadcast"}
-    names = set(spec.body.__code__.co_names) - harmless
-    plain = all(type(p.default) in (bool, float) or p.name == "val" for p in spec.parameters)
-    if not spec.claims or spec.variadic or spec.passes_n_outputs or spec.defaults or spec.effects or not plain:
+def _quick_parts(spec: Spec) -> dict[str, str] | None:
+    """The parts of `_QUICK` that differ between functions: tests, the computation of defaults, the arguments for the
+    info. None if the body is not one op with plain arguments."""
+    if not spec.claims or spec.passes_n_outputs or spec.effects:
         return None
+    names = set(spec.body.__code__.co_names) - _HARMLESS
     operators = not _OPERATORS.isdisjoint(spec.body.__code__.co_code[::2])
-    if len(names) != 1 or not hasattr(op, *names) or operators or any(spec.optional):
+    if len(names) != 1 or not hasattr(op, *names) or operators:
         return None
-    tests = [f"isinstance({name}, _Variable)" for name in spec.inputs]
-    return " and ".join(tests + [f"type({name}) in _numbers" for name in spec.args])
+    if spec.variadic:
+        tests = ["{0} and _plain.issuperset(map(type, {0}))".format(*spec.inputs)]
+    else:
+        optional = zip(spec.inputs, spec.optional, strict=True)
+        tests = [
+            f"({n} is None or isinstance({n}, _Variable))" if o else f"isinstance({n}, _Variable)" for n, o in optional
+        ]
+    defaults, shown = "", ""
+    for p in spec.parameters:
+        kind, _, none = str(p.annotation).partition(" | ")
+        kind = "float" if p.name == "val" else kind
+        if kind not in _TESTS or none not in ("", "None") or (none and p.name not in spec.defaults):
+            return None
+        test = _TESTS[kind].format(p.name)
+        if none and kind == "int":
+            test = f"({p.name} is None or {test})"
+            given = f"*{spec.inputs[0]}" if spec.variadic else ", ".join(spec.inputs)
+            defaults += f"\n        if {p.name} is None:\n            {p.name} = _default_of[{p.name!r}]({given})"
+        tests.append(test)
+        shown += f"[*{p.name}]," if kind == "Sequence[int]" else f"{p.name},"
+    return {"tests": " and ".join(tests), "defaults": defaults, "shown": shown}
 
 
 def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -517,20 +547,21 @@ def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Call
         default_n = n_outputs.default if n_outputs is not None else -1
         parts += [f"n_outputs={default_n!r}", "outputs=None"]
         given = spec.inputs[0] if spec.variadic else "(" + "".join(f"{n}, " for n in spec.inputs) + ")"
-        tests = _quick_tests(spec)
-        source = (_QUICK if tests else _TEMPLATE).format(
+        quick = _quick_parts(spec)
+        passed = [*([f"*{given}"] if spec.variadic else spec.inputs), *(f"{a}={a}" for a in spec.args)]
+        source = (_QUICK if quick else _TEMPLATE).format(
             name=spec.name,
             signature=", ".join(parts),
             inputs=given,
             args=", ".join(spec.args),
-            comma="," if spec.args else "",
-            passed=", ".join((*spec.inputs, *(f"{a}={a}" for a in spec.args))),
-            tests=tests,
+            passed=", ".join(passed),
+            **(quick or {}),
         )
         scope = {"_call": call, "_spec": spec, **defaults}
-        if tests:
-            scope |= {"_body": body, "_claim": _C.claim, "_context": _context}
-            scope |= {"_Variable": _C.DeferredVariable, "_numbers": frozenset((bool, int, float))}
+        if quick:
+            scope |= {"_body": body, "_claim": _C.claim, "_context": _context, "_default_of": spec.defaults}
+            scope |= {"_Variable": _C.DeferredVariable, "_numbers": frozenset((bool, int, float)), "_int": _INT}
+            scope |= {"_plain": frozenset((Variable,)), "_lists": frozenset((list, tuple))}
         made = made_of(source, spec.name, scope, body)
         made.__qualname__, made.spec, made.__doc__ = body.__qualname__, spec, _documented(spec, shared)
         types = {**body.__annotations__, "n_outputs": "int", "outputs": "Sequence[NdArray | None] | None"}

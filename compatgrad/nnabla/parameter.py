@@ -16,6 +16,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from compatgrad import _C
 from compatgrad.core.configuration import Settings
 from compatgrad.core.configuration import scope as block
 from compatgrad.core.files import naming
@@ -94,11 +95,24 @@ def no_grad(no_grad_: bool = True) -> block:
 def _descend(scope: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """The scope at the path `names` below `scope`; missing scopes are made, and empty names are skipped."""
     for name in filter(None, names):
-        inner = scope.setdefault(name, OrderedDict())
+        inner = scope.get(name)
+        if inner is None:
+            inner = scope.setdefault(name, OrderedDict())
         if not isinstance(inner, dict):
             raise ValueError(f"parameter scope {'/'.join(names)!r}: {name!r} is a parameter there, not a scope")
         scope = inner
     return scope
+
+
+def _inside(scope: Any, name: str) -> dict[str, Any]:
+    """The scope that `parameter_scope(name, scope)` enters."""
+    if type(scope) is OrderedDict and type(name) is str:
+        inner = scope.get(name)
+        if type(inner) is OrderedDict and "/" not in name:
+            return inner
+    if not isinstance(scope, dict):
+        raise ValueError(f"parameter_scope: scope must be a dictionary, not {type(scope).__name__}")
+    return _descend(scope, name.strip("/").split("/"))
 
 
 def _locate(key: str) -> tuple[dict[str, Any], str]:
@@ -144,10 +158,7 @@ def parameter_scope(name: str, scope: dict[str, Any] | None = None) -> block:
     """
 
     def settings() -> Settings:
-        outer = current_scope if scope is None else scope
-        if not isinstance(outer, dict):
-            raise ValueError(f"parameter_scope: scope must be a dictionary, not {type(outer).__name__}")
-        inner = _descend(outer, name.strip("/").split("/"))
+        inner = _inside(current_scope if scope is None else scope, name)
         return {}, ((_this_module, "current_scope", inner),), inner
 
     return block(settings)
@@ -263,6 +274,12 @@ def _create_parameter_by_initializer(
     )
 
 
+def _existing(name: Any, shape: Any, need_grad: Any, as_need_grad: Any) -> Variable | None:
+    """What `get_parameter_or_create` returns if the parameter exists with this shape and this `need_grad`; None where
+    it does not, or where the arguments need checks."""
+    return _C.take_parameter(current_scope, name, shape, need_grad, as_need_grad and not current_no_grad)
+
+
 def get_parameter_or_create(
     name: str,
     shape: Sequence[int] | None = None,
@@ -297,6 +314,11 @@ def get_parameter_or_create(
 
     Source: `nnabla.parameter.get_parameter_or_create` of nnabla 1.39.0.
     """
+    if as_need_grad is None:
+        as_need_grad = need_grad
+    taken = _existing(name, shape, need_grad, as_need_grad)
+    if taken is not None:
+        return taken
     scope, leaf = _locate(name)
     if shape is not None and not isinstance(shape, Iterable):
         raise TypeError(f"parameter {name!r}: shape must be a tuple of integers, not {shape!r}")
@@ -316,8 +338,6 @@ def get_parameter_or_create(
         )
     if param.need_grad != need_grad:
         param.need_grad = need_grad
-    if as_need_grad is None:
-        as_need_grad = need_grad
     taken = param.get_unlinked_variable(need_grad=as_need_grad and not current_no_grad)
     taken.name = leaf
     return taken

@@ -12,7 +12,7 @@ namespace cg::memory {
 // Makes torch take small and large CPU tensors from here, once in a process. An allocator that a program put in place
 // of torch's remains.
 void start();
-// Returns the kept blocks to the system; how many bytes these were.
+// Returns kept blocks and pages of small ones to the system; how many bytes of large blocks these were.
 size_t release();
 
 struct Amounts {

@@ -5,6 +5,7 @@
 #include "core/door.h"
 #include "core/unread_arrays.h"
 #include "kernels/attention.h"
+#include "kernels/attention_heads.h"
 #include "kernels/denormals.h"
 #include "kernels/one_thread.h"
 #include "kernels/raw.h"
@@ -16,6 +17,8 @@ size_t unread = 0;
 namespace unread_arrays {
 
 constexpr int64_t kFewestScores = 1 << 20;  // fewer stay in the cache
+constexpr int64_t kFewestInLanes =
+    1 << 15;  // scores for which a kernel saves more time than the copies of q and k take
 
 namespace {
 // Belongs to the storage of an array, and is deleted with it or when the array gets its values.
@@ -111,20 +114,30 @@ at::Tensor next(Scores s, const at::Tensor& x) {
   return make(std::move(u), x.sizes(), x);
 }
 
-at::Tensor begin(FunctionNode& f, const at::Tensor& a, const at::Tensor& b) {
+// Whether attention as one op saves time. Few scores stay in the cache, and the gradients would compute them again.
+bool pays(const at::Tensor& q, const at::Tensor& k, bool recorded, bool turned) {
+  const int64_t n = q.size(-2), m = k.size(-2), depth = q.size(-1);
+  if (depth == 0) return false;
+  const int64_t scores = q.numel() / depth * m;
+  if (scores >= kFewestScores && 4 * depth <= std::min(n, m)) return true;
+  return !recorded && turned && scores >= kFewestInLanes && (n + m) * depth <= 2 * n * m &&
+         q.scalar_type() == at::kFloat && kernels::attention_in_lanes(n, m);
+}
+at::Tensor begin(FunctionNode& f, VarsRef in) {
+  const at::Tensor &a = in[0].data, &b = in[1].data;
   const bool transa = parameter<bool>(f, 0), transb = parameter<bool>(f, 1);
   if (transa || a.dim() < 3 || !kernels::raw(a, b) || !same_heads(a, b) || !kernels::attention_fits()) return {};
   const at::Tensor k = transb ? b : b.transpose(-1, -2);
-  const int64_t n = a.size(-2), m = k.size(-2), depth = a.size(-1);
-  const bool large = depth > 0 && a.numel() / depth * m >= kFewestScores && 4 * depth <= std::min(n, m);
-  if (k.size(-1) != depth || !large) return {};
+  const bool recorded = mode(Mode::enable_backprop) && (in[0].requires_grad() || in[1].requires_grad()),
+             turned = k.stride(-1) == 1;
+  if (k.size(-1) != a.size(-1) || !pays(a, k, recorded, turned)) return {};
   settle();
   Unread u;
   u.scores.q = a.clone(at::MemoryFormat::Contiguous);
   u.scores.k = k.clone(at::MemoryFormat::Contiguous);
   u.scores.denormals = kernels::DenormalMode::now();
   c10::DimVector sizes(a.sizes().begin(), a.sizes().end());
-  sizes.back() = m;
+  sizes.back() = k.size(-2);
   return make(std::move(u), sizes, a);
 }
 at::Tensor scale(FunctionNode& f, const at::Tensor& x, Scores s) {
@@ -178,7 +191,7 @@ at::Tensor join_attention(FunctionNode& f, VarsRef in) {
   const bool matmul = op == CG_FIND("matmul");
   if (in.empty() || in.size() > 2 || (!unread && !matmul)) return {};
   const State a = find(in[0].data), b = in.size() == 2 ? find(in[1].data) : nullptr;
-  if (matmul && !a && !b) return begin(f, in[0].data, in[1].data);
+  if (matmul && !a && !b) return begin(f, in);
   if ((a && b) || !(a ? a : b) || (a ? a : b)->kind != Unread::OfScores) return {};
   if (op == CG_FIND("add")) return a ? add_mask(in[0].data, a->scores, in[1]) : add_mask(in[1].data, b->scores, in[0]);
   if (!a) return {};

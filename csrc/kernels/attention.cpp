@@ -4,11 +4,12 @@
 #include <cmath>
 #include <memory>
 
+#include "kernels/attention_heads.h"
 #include "kernels/simd.h"
 #include "kernels/threads.h"
 
-// Of the library that torch multiplies matrices with, in Fortran's order of numbers. Weak symbols, because a torch may
-// hide them.
+// Functions of the library with which torch multiplies matrices; they read arrays in Fortran's order. The symbols are
+// weak, because some builds of torch hide them.
 extern "C" {
 __attribute__((weak)) void sgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
                                   const float* alpha, const float* a, const int* lda, const float* b, const int* ldb,
@@ -25,7 +26,7 @@ template <class T>
 struct Matrix {
   T* data;
   int64_t row;
-  bool turned = false;  // rows are columns
+  bool turned = false;  // whether the matrix is the transpose of `data`
 };
 // c (rows, columns) = scale a b + before c, where a has `depth` columns.
 template <class T>
@@ -116,7 +117,7 @@ struct Block {
   }
 };
 
-// So many scores of a block, twice in backward, and the rows of k and v stay in a level-2 cache.
+// A block has so many scores that these, twice in backward, and the rows of k and v stay in a level-2 cache.
 constexpr int64_t kScores = 1 << 17, kMostInBlock = 256, kLeastRows = 16;
 template <class T>
 int64_t rows_of(const Attention<T>& s) {
@@ -140,6 +141,8 @@ bool attention_fits() { return sgemm_ && dgemm_; }
 
 template <class T>
 void attention(const Attention<T>& s, T* y) {
+  if constexpr (std::is_same_v<T, float>)
+    if (attention_heads_fit(s)) return attention_heads(s, y);
   const int64_t most = rows_of(s), blocks = (s.n + most - 1) / most;
   in_threads(s.heads.size() * blocks, 1, [&](int64_t from, int64_t to) {
     const std::unique_ptr<T[]> space(new T[most * (s.m + 1)]);

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "kernels/denormals.h"
+#include "kernels/levels.h"
 #include "kernels/threads.h"
 #include "kernels/walk.h"
 
@@ -75,32 +76,6 @@ CG_INLINE void each_loop(const F& given, int64_t begin, int64_t end) {
   const F f = given;
   CG_IVDEP
   for (int64_t i = begin; i < end; ++i) f(i);
-}
-
-// Compiles the loops for each level of the instruction set.
-template <class... A>
-__attribute__((CG_KERNEL_PLAIN)) void loop_plain(A... a) {
-  (a.run(), ...);
-}
-#if defined(CG_KERNEL_V3)
-template <class... A>
-__attribute__((CG_KERNEL_LOOP, target(CG_KERNEL_V3))) void loop_v3(A... a) {
-  (a.run(), ...);
-}
-template <class... A>
-__attribute__((CG_KERNEL_LOOP, target(CG_KERNEL_V4))) void loop_v4(A... a) {
-  (a.run(), ...);
-}
-#endif
-
-template <class A>
-void run_loop(const A& a) {
-#if defined(CG_KERNEL_V3)
-  const int level = simd_level();
-  if (level >= 4) return loop_v4(a);
-  if (level == 3) return loop_v3(a);
-#endif
-  loop_plain(a);
 }
 
 // How many 16-bit elements map_range converts at a time.

@@ -7,7 +7,7 @@ namespace cg::kernels::steps {
 namespace {
 
 using Loop = void (*)(const Task&, int64_t item);
-// The products of so many tiles at a time.
+// The loops that multiply `tiles` tiles at a time.
 struct Products {
   int64_t tiles;
   Loop image, map;
@@ -53,7 +53,7 @@ const Loops* loops() { return nullptr; }
 #endif
 
 int64_t rounded(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
-// The products that compute fewest tiles besides the `n` that are wanted.
+// The loops that compute the fewest tiles beyond the `n` that are wanted.
 const Products& products_of(int64_t n) {
   const Products* best = &loops()->products[0];
   for (const Products& p : loops()->products)
@@ -93,7 +93,7 @@ void count_tiles(Task& t, const Plan& plan, Sought sought) {
   t.image_blocks = sought == Sought::image ? plan.group : tiles::blocks(t.s.image_channels);
   t.map_blocks = tiles::blocks(t.s.map_channels);
 }
-// Divides `memory`, unless it is null; returns how many floats that takes.
+// Gives `to` its parts of `memory`, unless that is null; returns how many floats the parts take.
 int64_t divide(Task t, const Plan& plan, Sought sought, float* memory, Task* to) {
   t.last = plan.rows;
   t.right = plan.group, t.bottom = plan.chunk;

@@ -10,17 +10,16 @@ using tiles::Task;
 
 constexpr int64_t kTiles = 14;  // that are multiplied at a time
 
-// Each works on a block of 16 channels of the images or of the result, a piece of it, or a place and a pair of blocks.
+using Loop = void (*)(const Task&, int64_t item);
+// An item is a piece of a block of 16 channels of the images or of the result, two blocks of a filter's channels, or a
+// place and a pair of blocks.
 struct Loops {
-  void (*filters)(const Task&, int64_t block);
-  void (*image)(const Task&, int64_t item);
-  void (*map)(const Task&, int64_t item);
-  void (*result)(const Task&, int64_t item);
-  void (*filter_grad)(const Task&, int64_t block);
-  void (*multiply)(const Task&, int64_t item);
-  void (*multiply_gradient)(const Task&, int64_t item);
+  Loop filters, image, map, result, filter_grad, multiply, multiply_gradient;
 };
-int64_t products(const Task& t) { return tiles::kPlaces * ((tiles::blocks(t.s.out) + 1) / 2); }
+int64_t products(const Task& t) { return tiles::kPlaces * ((t.right - t.left + 1) / 2); }
+int64_t filter_items(const Task& t) { return (t.right - t.left) * tiles::blocks(t.s.in); }
+int64_t image_items(const Task& t) { return tiles::blocks(t.s.in) * t.pieces(t.s.in); }
+int64_t map_items(const Task& t) { return (t.right - t.left) * t.pieces(t.group_channels()); }
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
 #define CG_AT(instructions) \
@@ -44,30 +43,44 @@ const Loops* loops() { return simd_level() >= 4 ? &Level4::loops : simd_level() 
 const Loops* loops() { return nullptr; }
 #endif
 
-void each(int64_t n, const Task& t, void (*f)(const Task&, int64_t)) {
+void each(int64_t n, const Task& t, Loop f) {
   in_threads(n, 1, [&](int64_t from, int64_t to) {
     for (int64_t i = from; i < to; ++i) f(t, i);
   });
 }
+constexpr int64_t kFloat = sizeof(float);
+int64_t bytes(const Task& t, int64_t blocks) { return tiles::kPlaces * blocks * tiles::L * kFloat * t.columns(); }
+
 // The batch is computed in `number` parts, so that the transformed numbers of one fit into a cache. A part has a
 // multiple of `unit` rows of tiles.
-struct Parts {
+struct Plan {
   int64_t number, unit, rows;  // rows: of tiles, of all images
-  Parts(const Task& t, bool whole_images) : unit(whole_images ? t.rows() : 1), rows(t.s.batch * t.rows()) {
-    constexpr int64_t kBytes = 1 << 20, kFilters = 4;  // large filters come from memory once for each part
+  int64_t group;               // so many blocks of output channels have their filters and results in memory at a time
+  // `whole_images`: a part has all rows of its images. `sum`: filters are summed over the parts.
+  Plan(const Task& t, bool whole_images, bool sum) : unit(whole_images ? t.rows() : 1), rows(t.s.batch * t.rows()) {
+    constexpr int64_t kGroup = 2 << 20, kMostParts = 2;
+    const int64_t in = tiles::blocks(t.s.in), out = tiles::blocks(t.s.out);
+    const int64_t of_block = tiles::kPlaces * in * tiles::L * tiles::L * kFloat, filters = of_block * out;
+    group = std::min(out, std::max<int64_t>(2, kGroup / of_block / 2 * 2));
+    divide_rows(t, in + group, filters / 2);  // each part transforms the filters of all groups again
+    if (sum && bytes(t, in) * rows <= filters) number = 1;
+    if (group < out && number <= (sum ? 1 : kMostParts)) return;
+    group = out;
+    divide_rows(t, in + out, filters / 4);  // large filters come from memory once for each part
+  }
+  void divide_rows(const Task& t, int64_t blocks, int64_t more) {
+    constexpr int64_t kBytes = 1 << 20;
     const int64_t units = rows / unit, count = unit * t.columns();
-    const int64_t vectors = tiles::kPlaces * (tiles::blocks(t.s.in) + tiles::blocks(t.s.out)) * count;
-    const int64_t least = (kTiles + count - 1) / count;
-    const int64_t filters = t.filter_distance() * tiles::kPlaces * static_cast<int64_t>(sizeof(float));
-    const int64_t most = (kBytes + filters / kFilters) / (vectors * static_cast<int64_t>(sizeof(tiles::V)));
+    const int64_t least = (kTiles + count - 1) / count, most = (kBytes + more) / (bytes(t, blocks) * unit);
     number = std::max<int64_t>(1, units / std::max(most, least));
   }
   int64_t largest() const { return (rows / unit + number - 1) / number * unit; }
   int64_t start(int64_t i) const { return rows / unit * i / number * unit; }
 };
 // Divides `memory`, unless it is null, for the largest part; returns how many floats that takes.
-int64_t divide(Task& t, const Parts& parts, float* memory) {
-  t.last = parts.largest();
+int64_t divide(Task& t, const Plan& plan, float* memory) {
+  t.last = plan.largest();
+  t.right = plan.group;
   const int64_t filters = tiles::kPlaces * t.filter_distance(), images = tiles::kPlaces * t.image_distance();
   if (memory) {
     t.filters = memory;
@@ -77,11 +90,19 @@ int64_t divide(Task& t, const Parts& parts, float* memory) {
   return filters + images + tiles::kPlaces * t.map_distance();
 }
 template <class F>
-void each_part(Task t, const Parts& parts, F&& f) {
-  for (int64_t i = 0; i < parts.number; ++i) {
-    t.first = parts.start(i);
-    t.last = parts.start(i + 1);
+void each_part(Task t, const Plan& plan, F&& f) {
+  for (int64_t i = 0; i < plan.number; ++i) {
+    t.first = plan.start(i);
+    t.last = plan.start(i + 1);
     f(t);
+  }
+}
+template <class F>
+void each_group(Task& t, const Plan& plan, F&& f) {
+  const int64_t out = tiles::blocks(t.s.out);
+  for (t.left = 0; t.left < out; t.left = t.right) {
+    t.right = std::min(out, t.left + plan.group);
+    f();
   }
 }
 
@@ -107,37 +128,45 @@ bool winograd_fits(const Winograd& s) {
 
 int64_t winograd_memory(const Winograd& s, bool in_place) {
   Task t{{}, s};
-  return divide(t, Parts(t, in_place), nullptr);
+  return divide(t, Plan(t, in_place, false), nullptr);
+}
+int64_t winograd_grad_w_memory(const Winograd& s) {
+  Task t{{}, s};
+  return divide(t, Plan(t, false, true), nullptr);
 }
 
 void winograd(const Winograd& s, const float* x, const float* w, bool turned, const float* bias, float* y,
               float* memory) {
   const Loops& f = *loops();
   Task t{{}, s};
-  const Parts parts(t, x == y);
+  const Plan plan(t, x == y, false);
   t.x = x, t.w = w, t.turned = turned, t.bias = bias, t.y = y;
-  divide(t, parts, memory);
-  each(tiles::blocks(s.out), t, f.filters);
-  each_part(t, parts, [&](const Task& part) {
-    each(tiles::blocks(s.in) * part.pieces(s.in), part,
-         f.image);  // reads all images of the part before results may overwrite them
-    each(products(part), part, f.multiply);
-    each(tiles::blocks(s.out) * part.pieces(s.out), part, f.result);
+  divide(t, plan, memory);
+  each_part(t, plan, [&](Task& part) {
+    each(image_items(part), part, f.image);  // reads all images of the part before results may overwrite them
+    each_group(part, plan, [&] {
+      const bool kept = part.first > 0 && plan.group == tiles::blocks(s.out);
+      if (!kept) each(filter_items(part), part, f.filters);
+      each(products(part), part, f.multiply);
+      each(map_items(part), part, f.result);
+    });
   });
 }
 
 void winograd_grad_w(const Winograd& s, const float* x, const float* gy, float* gw, float* memory) {
   const Loops& f = *loops();
   Task t{{}, s};
-  const Parts parts(t, false);
+  const Plan plan(t, false, true);
   t.x = x, t.gy = gy, t.gw = gw;
-  divide(t, parts, memory);
-  each_part(t, parts, [&](const Task& part) {
-    each(tiles::blocks(s.in) * part.pieces(s.in), part, f.image);
-    each(tiles::blocks(s.out) * part.pieces(s.out), part, f.map);
-    each(products(part), part, f.multiply_gradient);
+  divide(t, plan, memory);
+  each_part(t, plan, [&](Task& part) {
+    each(image_items(part), part, f.image);
+    each_group(part, plan, [&] {
+      each(map_items(part), part, f.map);
+      each(products(part), part, f.multiply_gradient);
+      if (part.last == plan.rows) each(filter_items(part), part, f.filter_grad);
+    });
   });
-  each(tiles::blocks(s.out), t, f.filter_grad);
 }
 
 }  // namespace cg::kernels

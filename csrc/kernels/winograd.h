@@ -24,6 +24,7 @@ bool winograd_fits(const Winograd& s);
 
 // How many floats the functions below need to work in. `in_place`: y is x.
 int64_t winograd_memory(const Winograd& s, bool in_place);
+int64_t winograd_grad_w_memory(const Winograd& s);
 
 // y (batch, out, ...) = the convolution of x (batch, in, ...) with w (out, in, 3, 3), plus bias (out) unless that is
 // null. `turned`: the filters are those of the convolution whose gradient this is, of the shape (in, out, 3, 3), and

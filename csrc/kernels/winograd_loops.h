@@ -13,16 +13,18 @@ struct Task : Part {
   float *y = nullptr, *gw = nullptr;
   bool turned = false;
   float *filters = nullptr, *images = nullptr, *maps = nullptr;  // transformed
+  int64_t left = 0, right = 0;  // the blocks of output channels in `filters` and `maps`
 
   int64_t rows() const { return (s.out_height() + 1) / 2; }  // of tiles, of an image
   int64_t columns() const { return (s.out_width() + 1) / 2; }
   int64_t tiles() const { return (last - first) * columns(); }
-  int64_t filter_distance() const { return distance(blocks(s.out) * blocks(s.in) * L); }
-  float* filter(int64_t out) const { return filters + out * blocks(s.in) * L * L; }
+  int64_t group_channels() const { return (right - left) * L; }
+  int64_t filter_distance() const { return distance((right - left) * blocks(s.in) * L); }
+  float* filter(int64_t out) const { return filters + (out - left) * blocks(s.in) * L * L; }
   int64_t image_distance() const { return distance(blocks(s.in) * tiles()); }
   float* image(int64_t block) const { return images + block * tiles() * L; }
-  int64_t map_distance() const { return distance(blocks(s.out) * tiles()); }
-  float* map(int64_t block) const { return maps + block * tiles() * L; }
+  int64_t map_distance() const { return distance((right - left) * tiles()); }
+  float* map(int64_t block) const { return maps + (block - left) * tiles() * L; }
 
   // Where a piece's transformed numbers start in those of a block.
   int64_t offset(int64_t piece, int64_t count) const { return (start(piece, count) - first) * columns() * L; }
@@ -37,28 +39,30 @@ CG_TRANSFORM(ToFilter, 4, 3, r[0] = d[0] + 0.5f * (d[1] + d[2]); r[1] = 0.5f * (
              r[2] = 0.5f * (d[1] + d[2]) + d[3];)
 #undef CG_TRANSFORM
 
-// A block of output channels.
-CG_INLINE void filters(const Task& t, int64_t block) {
+// The filters of a block of output channels and of a block of input channels.
+CG_INLINE void filters(const Task& t, int64_t item) {
   const Winograd& s = t.s;
-  const int channels = channels_of(s.out, block);
+  const int64_t block = t.left + item / blocks(s.in), first = item % blocks(s.in) * L;
+  const int channels = channels_of(s.out, block), some = channels_of(s.in, first / L);
   const float* const end = t.w + s.in * s.out * 9;
-  const Buffer lanes_of = buffer(s.in * 9);
+  float lanes_of[L * 9 * L];
   if (t.turned) {
-    for (int64_t c = 0; c < s.in; ++c)
-      lanes::gather(t.w + (c * s.out + block * L) * 9, end, 9, channels, 9, {lanes_of.get() + c * 9 * L, 9, 9});
+    for (int c = 0; c < some; ++c)
+      lanes::gather(t.w + ((first + c) * s.out + block * L) * 9, end, 9, channels, 9, {lanes_of + c * 9 * L, 9, 9});
   } else {
-    lanes::gather(t.w + block * L * s.in * 9, end, s.in * 9, channels, s.in * 9, {lanes_of.get(), s.in * 9, s.in * 9});
+    lanes::gather(t.w + (block * L * s.in + first) * 9, end, s.in * 9, channels, some * 9,
+                  {lanes_of, some * 9, some * 9});
   }
-  for (int64_t c = 0; c < blocks(s.in) * L; ++c) {
+  for (int c = 0; c < L; ++c) {
     V g[3][3] = {}, u[4][4];
-    if (c < s.in)
+    if (c < some)
 #pragma GCC unroll 3
       for (int i = 0; i < 3; ++i)
 #pragma GCC unroll 3
         for (int j = 0; j < 3; ++j)
-          lanes::load(g[i][j], lanes_of.get() + (c * 9 + (t.turned ? 8 - 3 * i - j : 3 * i + j)) * L);
+          lanes::load(g[i][j], lanes_of + (c * 9 + (t.turned ? 8 - 3 * i - j : 3 * i + j)) * L);
     both_sides(g, u, OfFilter());
-    put(u, t.filter(block) + c * L, t.filter_distance());
+    put(u, t.filter(block) + (first + c) * L, t.filter_distance());
   }
 }
 
@@ -83,7 +87,7 @@ CG_INLINE void image(const Task& t, int64_t item) {
 
 // A piece of the gradient of a block of output channels.
 CG_INLINE void map(const Task& t, int64_t item) {
-  const int64_t count = t.pieces(t.s.out), block = item / count, piece = item % count;
+  const int64_t count = t.pieces(t.group_channels()), block = t.left + item / count, piece = item % count;
   const Winograd& s = t.s;
   const int64_t width = 2 * t.columns();
   const Buffer strip = buffer(2 * t.most_rows(count, t.rows()) * width);
@@ -100,7 +104,7 @@ CG_INLINE void map(const Task& t, int64_t item) {
 
 // A piece of a block of output channels.
 CG_INLINE void result(const Task& t, int64_t item) {
-  const int64_t count = t.pieces(t.s.out), block = item / count, piece = item % count;
+  const int64_t count = t.pieces(t.group_channels()), block = t.left + item / count, piece = item % count;
   const Winograd& s = t.s;
   const int64_t width = 2 * t.columns();
   const int channels = channels_of(s.out, block);
@@ -128,21 +132,23 @@ CG_INLINE void result(const Task& t, int64_t item) {
   });
 }
 
-// The gradient of a block of output channels' filters.
-CG_INLINE void filter_grad(const Task& t, int64_t block) {
+// The gradient of the filters of a block of output channels and of a block of input channels.
+CG_INLINE void filter_grad(const Task& t, int64_t item) {
   const Winograd& s = t.s;
-  const Buffer lanes_of = buffer(s.in * 9);
-  for (int64_t c = 0; c < s.in; ++c) {
+  const int64_t block = t.left + item / blocks(s.in), first = item % blocks(s.in) * L;
+  const int some = channels_of(s.in, first / L);
+  float lanes_of[L * 9 * L];
+  for (int c = 0; c < some; ++c) {
     V u[4][4], g[3][3];
-    get(u, t.filter(block) + c * L, t.filter_distance());
+    get(u, t.filter(block) + (first + c) * L, t.filter_distance());
     both_sides(u, g, ToFilter());
 #pragma GCC unroll 3
     for (int i = 0; i < 3; ++i)
 #pragma GCC unroll 3
-      for (int j = 0; j < 3; ++j) lanes::store(lanes_of.get() + (c * 9 + 3 * i + j) * L, g[i][j]);
+      for (int j = 0; j < 3; ++j) lanes::store(lanes_of + (c * 9 + 3 * i + j) * L, g[i][j]);
   }
-  lanes::scatter({lanes_of.get(), s.in * 9, s.in * 9}, s.in * 9, channels_of(s.out, block), s.in * 9,
-                 t.gw + block * L * s.in * 9);
+  lanes::scatter({lanes_of, some * 9, some * 9}, s.in * 9, channels_of(s.out, block), some * 9,
+                 t.gw + (block * L * s.in + first) * 9);
 }
 
 // The products of one place: R tiles with N blocks of output channels.
@@ -170,14 +176,14 @@ CG_INLINE void multiply_maps(const Task& t, int place, int64_t block) {
                                  t.first > 0);
 }
 
-// The products of item / pairs, a place, and of the pair of blocks of output channels item % pairs.
+// The products of item / pairs, a place, and of the pair item % pairs of the group's blocks.
 template <int N, class F>
 CG_INLINE void at_place(const Task& t, int64_t item, F&& f) {
-  const int64_t count = blocks(t.s.out), pairs = (count + 1) / 2, block = item % pairs * 2;
+  const int64_t pairs = (t.right - t.left + 1) / 2, block = t.left + item % pairs * 2;
   const int place = static_cast<int>(item / pairs);
-  if (N == 2 && block + 1 < count) return f.template operator()<N>(place, block);
+  if (N == 2 && block + 1 < t.right) return f.template operator()<N>(place, block);
   f.template operator()<1>(place, block);
-  if (block + 1 < count) f.template operator()<1>(place, block + 1);
+  if (block + 1 < t.right) f.template operator()<1>(place, block + 1);
 }
 template <int R, int N>
 CG_INLINE void multiply(const Task& t, int64_t item) {

@@ -1,5 +1,7 @@
 // The axes of images, and those of a reduction: a list, or None for all.
 #pragma once
+#include <ATen/WrapDimUtilsMulti.h>
+
 #include <algorithm>
 
 #include "ops/functions.h"
@@ -32,6 +34,15 @@ inline int64_t reduced_elements(at::IntArrayRef sizes, const Axes& axis) {
   int64_t n = 1;
   for (int64_t a : listed(axis, sizes.size())) n *= sizes[a];
   return n;
+}
+// The shape of a reduction's result. at::sum would tell it by a function in Python, which imports torch's compiler at
+// its first call; its errors are those of dim_list_to_bitset.
+inline Ints reduced_sizes(at::IntArrayRef sizes, const Axes& axis, bool keepdims) {
+  const auto reduced = at::dim_list_to_bitset(or_all(axis), sizes.size());
+  Ints r;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (!reduced[i] || keepdims) r.push_back(reduced[i] ? 1 : sizes[i]);
+  return r;
 }
 
 // The result of a reduction, or its gradient, reshaped so that it broadcasts against the input.

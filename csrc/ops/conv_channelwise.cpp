@@ -31,14 +31,17 @@ struct Convolving {
   Placement placement(at::IntArrayRef x) const { return {stride, pad, dilate, op().groups(x)}; }
   Ints extra() const { return output_padding.empty() ? Ints(stride.size(), 0) : output_padding; }
 
-  // The shape of the transposed convolution's result; empty if the arguments do not fit.
-  Ints image_shape(const Placement& p, at::IntArrayRef x, at::IntArrayRef w) const {
+  // The shape of the result; empty if the arguments do not fit.
+  Ints shape(const Placement& p, at::IntArrayRef x, at::IntArrayRef w) const {
     const size_t n = p.stride.size();
     const Ints more = extra();
     if (x.size() != n + 2 || w.size() != n + 2 || p.pad.size() != n || p.dilate.size() != n || more.size() != n)
       return {};
-    Ints r{x[0], w[1] * p.groups};
-    for (size_t k = 0; k < n; ++k) r.push_back(p.touched(k, x[k + 2], w[k + 2]) + more[k]);
+    for (int64_t k : p.stride)
+      if (k < 1) return {};
+    Ints r{x[0], transposed ? w[1] * p.groups : w[0]};
+    for (size_t k = 0; k < n; ++k)
+      r.push_back(transposed ? p.touched(k, x[k + 2], w[k + 2]) + more[k] : p.positions(k, x[k + 2], w[k + 2]));
     return r;
   }
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
@@ -47,10 +50,11 @@ struct Convolving {
     const Tensor y = transposed ? depthwise_deconvolution(p, x, kernels, b, extra())
                                 : depthwise_convolution(p, x, kernels, b, std::nullopt);
     if (y.defined()) return y;
-    if (transposed) {
-      const Tensor image = image_by_way(p, x, image_shape(p, x.sizes(), kernels.sizes()), kernels, b);
-      if (image.defined()) return image;
-    }
+    const Ints result = shape(p, x.sizes(), kernels.sizes());
+    if (transposed)
+      if (const Tensor image = image_by_way(p, x, result, kernels, b); image.defined()) return image;
+    if (transposed ? only_shape(p, x, kernels, b, result, x.sizes()) : only_shape(p, x, kernels, b, x.sizes(), result))
+      return at::empty(result, x.options());
     return at::convolution(x, kernels, b.defined() ? std::optional<Tensor>(b) : std::nullopt, stride, pad, dilate,
                            transposed, extra(), p.groups);
   }

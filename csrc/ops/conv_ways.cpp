@@ -12,18 +12,24 @@ namespace {
 // In the order in which they are tried.
 const ConvolutionWay* const kWays[] = {&kWinograd, &kSteps, &kPointwise, &kFewChannels, &kColumns};
 
-bool fit(const Placement& p, at::IntArrayRef image, at::IntArrayRef map, at::IntArrayRef filters) {
+// Whether the shapes are those of a convolution whose map has exactly the positions of the filter inside the image, all
+// of at least one number.
+bool shapes_fit(const Placement& p, at::IntArrayRef image, at::IntArrayRef map, at::IntArrayRef filters) {
   const size_t n = p.stride.size();
-  if (p.groups != 1 || p.pad.size() != n || p.dilate.size() != n || image.size() != n + 2 || map.size() != n + 2 ||
+  if (p.pad.size() != n || p.dilate.size() != n || image.size() != n + 2 || map.size() != n + 2 ||
       filters.size() != n + 2)
     return false;
-  if (image[0] != map[0] || image[1] != filters[1] || map[1] != filters[0]) return false;
+  if (image[0] != map[0] || image[1] != filters[1] * p.groups || map[1] != filters[0] || map[1] % p.groups != 0)
+    return false;
   if (image[0] < 1 || image[1] < 1 || map[1] < 1) return false;
   for (size_t k = 0; k < n; ++k)
-    if (p.stride[k] < 1 || p.dilate[k] < 1 || p.pad[k] < 0 || map[k + 2] < 1) return false;
+    if (p.stride[k] < 1 || p.dilate[k] < 1 || p.pad[k] < 0 || map[k + 2] < 1 || filters[k + 2] < 1) return false;
   for (size_t k = 0; k < n; ++k)
     if (map[k + 2] != p.positions(k, image[k + 2], filters[k + 2])) return false;
   return true;
+}
+bool fit(const Placement& p, at::IntArrayRef image, at::IntArrayRef map, at::IntArrayRef filters) {
+  return p.groups == 1 && shapes_fit(p, image, map, filters);
 }
 bool takes_bias(const Tensor& b, const Tensor& x, int64_t channels) {
   return !b.defined() || (kernels::raw(b, x) && b.dim() == 1 && b.numel() == channels);
@@ -38,7 +44,15 @@ Tensor first(const Placement& p, at::IntArrayRef filters, F&& f) {
 
 }  // namespace
 
-Tensor if_finite(const Tensor& gw) { return std::isfinite(at::sum(gw).item<float>()) ? gw : Tensor(); }
+Tensor if_finite(const Tensor& t) { return std::isfinite(at::sum(t).item<float>()) ? t : Tensor(); }
+
+bool only_shape(const Placement& p, const Tensor& x, const Tensor& w, const Tensor& b, at::IntArrayRef image,
+                at::IntArrayRef map) {
+  const auto like_x = [&](const Tensor& t) { return t.is_meta() && t.scalar_type() == x.scalar_type(); };
+  const auto vector = [&] { return like_x(b) && b.dim() == 1 && b.numel() == (x.sizes() == map ? image : map)[1]; };
+  return like_x(x) && like_x(w) && kernels::plain(x) && shapes_fit(p, image, map, w.sizes()) &&
+         (!b.defined() || vector());
+}
 
 Tensor map_by_way(const Placement& p, const Tensor& image, const Tensor& w, const Tensor& b, at::IntArrayRef map) {
   if (!fit(p, image.sizes(), map, w.sizes()) || !kernels::raw(image, w) || !takes_bias(b, image, map[1])) return {};

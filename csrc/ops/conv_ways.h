@@ -25,15 +25,22 @@ struct ConvolutionWay {
   std::array<Tensor, 2> (*both)(const Placement& p, const Tensor& map, const Tensor& image, const Tensor& w) = nullptr;
 };
 
-// By filters of 3 x 3 in fewer multiplications, kernels/winograd.h; filters of one pixel or along one axis,
-// kernels/pointwise.h; of images with few channels, kernels/few_channels.h; products with columns, which are an image's
-// patches below the filter's positions.
+// kWinograd: filters of 3 x 3, in fewer multiplications (kernels/winograd.h). kSteps: filters of 4 x 4 and stride 2,
+// likewise (kernels/steps.h). kPointwise: filters of one pixel or along one axis (kernels/pointwise.h). kFewChannels:
+// images of few channels (kernels/few_channels.h). kColumns: products with columns, which are an image's patches below
+// the filter's positions.
 extern const ConvolutionWay kWinograd, kSteps, kPointwise, kFewChannels, kColumns;
 
-// The gradient of filters that was computed by transformations, if all of its numbers are finite. A number of an image
-// at its border does not reach all of a filter; the transformations add and subtract them all, so that one that is not
-// finite would.
-Tensor if_finite(const Tensor& gw);
+// t, a filter or its gradient, if all of its numbers are finite. Transformations add and subtract all numbers of a
+// filter, or of the part of an image below it, and multiply zeros beyond an image by all of them; so one that is not
+// finite would reach numbers that a sum of products keeps apart from it.
+Tensor if_finite(const Tensor& t);
+
+// Whether a result on the meta device has only to get its shape: torch has functions in Python there, which import its
+// compiler at their first call. `image`, `map`: the shapes; x, one of the two, is given, and b has one number for each
+// channel of the other. Where something does not fit, torch's functions raise the error.
+bool only_shape(const Placement& p, const Tensor& x, const Tensor& w, const Tensor& b, at::IntArrayRef image,
+                at::IntArrayRef map);
 
 // The result of the first way that gives one, or an undefined tensor. The arguments are those of ConvolutionWay, and
 // may be any that at::convolution would refuse.

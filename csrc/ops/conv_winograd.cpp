@@ -41,13 +41,15 @@ Tensor winograd_map(const Placement& p, const Tensor& image, const Tensor& w, co
 Tensor winograd_image(const Placement& p, const Tensor& map, at::IntArrayRef image, const Tensor& w, const Tensor& b,
                       const Tensor& into) {
   const Winograd turned{image[0], map.size(1), image[1], map.size(2), map.size(3), {2 - p.pad[0], 2 - p.pad[1]}};
-  return fits(map, turned) ? computed(turned, map, w, true, b, into) : Tensor();
+  if (!fits(map, turned)) return {};
+  // Zeros beyond the map would be multiplied by a NaN of the filters, and so would numbers of other places of a tile.
+  return if_finite(w).defined() ? computed(turned, map, w, true, b, into) : Tensor();
 }
 Tensor winograd_filters(const Placement& p, const Tensor& map, const Tensor& image, at::IntArrayRef filters) {
   const Winograd s = winograd_sizes(p, image.sizes(), map.sizes());
   if (!fits(map, s)) return {};
   const Tensor x = image.contiguous(), gy = map.contiguous(), gw = at::empty(filters, gy.options());
-  const Tensor memory = at::empty({kernels::winograd_memory(s, false)}, gy.options());
+  const Tensor memory = at::empty({kernels::winograd_grad_w_memory(s)}, gy.options());
   kernels::winograd_grad_w(s, floats(x), floats(gy), gw.mutable_data_ptr<float>(), memory.mutable_data_ptr<float>());
   return if_finite(gw);
 }

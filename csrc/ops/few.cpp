@@ -10,27 +10,27 @@
 namespace cg::few {
 
 at::Tensor add(const at::Tensor& a, const at::Tensor& b) {
-  at::Tensor y = map([](auto a, auto b) { return a + b; }, a, b);
+  at::Tensor y = map([](auto a, auto b) CG_EACH { return a + b; }, a, b);
   return y.defined() ? y : at::add(a, b);
 }
 at::Tensor sub(const at::Tensor& a, const at::Tensor& b) {
-  at::Tensor y = map([](auto a, auto b) { return a - b; }, a, b);
+  at::Tensor y = map([](auto a, auto b) CG_EACH { return a - b; }, a, b);
   return y.defined() ? y : at::sub(a, b);
 }
 at::Tensor mul(const at::Tensor& a, const at::Tensor& b) {
-  at::Tensor y = map([](auto a, auto b) { return a * b; }, a, b);
+  at::Tensor y = map([](auto a, auto b) CG_EACH { return a * b; }, a, b);
   return y.defined() ? y : at::mul(a, b);
 }
 at::Tensor div(const at::Tensor& a, const at::Tensor& b) {
-  at::Tensor y = map([](auto a, auto b) { return a / b; }, a, b);
+  at::Tensor y = map([](auto a, auto b) CG_EACH { return a / b; }, a, b);
   return y.defined() ? y : at::div(a, b);
 }
 at::Tensor neg(const at::Tensor& x) {
-  at::Tensor y = map([](auto x) { return -x; }, x);
+  at::Tensor y = map([](auto x) CG_EACH { return -x; }, x);
   return y.defined() ? y : at::neg(x);
 }
 at::Tensor square(const at::Tensor& x) {
-  at::Tensor y = map([](auto x) { return x * x; }, x);
+  at::Tensor y = map([](auto x) CG_EACH { return x * x; }, x);
   return y.defined() ? y : at::square(x);
 }
 

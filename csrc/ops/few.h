@@ -11,8 +11,8 @@
 
 namespace cg::few {
 
-// From about 2000 elements on ATen is faster because of its vector code.
-inline constexpr int64_t kMost = 1024;
+// Beyond these elements dispatching takes a small part of the time, and the loops gain nothing.
+inline constexpr int64_t kMost = 8192;
 
 // Whether ATen would only compute on this thread: torch does not record, and no tracer or profiler is active.
 inline bool nobody_watches() {

@@ -45,33 +45,33 @@ const Tensor* number(const Tensor& x, const c10::Scalar& s) {
 template <class F>
 Tensor few_by(const Tensor& x, const c10::Scalar& s, F f) {
   if (s.isComplex() || s.isSymbolic()) return {};
-  return few::map([f, v = s.toDouble()](auto x) { return f(x, static_cast<decltype(x)>(v)); }, x);
+  return few::map([f, v = s.toDouble()](auto x) CG_EACH { return f(x, static_cast<decltype(x)>(v)); }, x);
 }
 
 }  // namespace
 
 Tensor add_scalar(const Tensor& x, const c10::Scalar& s) {
-  if (Tensor y = few_by(x, s, [](auto x, auto s) { return x + s; }); y.defined()) return y;
+  if (Tensor y = few_by(x, s, [](auto x, auto s) CG_EACH { return x + s; }); y.defined()) return y;
   const Tensor* n = number(x, s);
   return n ? at::add(x, *n) : at::add(x, s);
 }
 Tensor mul_scalar(const Tensor& x, const c10::Scalar& s) {
-  if (Tensor y = few_by(x, s, [](auto x, auto s) { return x * s; }); y.defined()) return y;
+  if (Tensor y = few_by(x, s, [](auto x, auto s) CG_EACH { return x * s; }); y.defined()) return y;
   const Tensor* n = number(x, s);
   return n ? at::mul(x, *n) : at::mul(x, s);
 }
 Tensor div_scalar(const Tensor& x, const c10::Scalar& s) {
-  if (Tensor y = few_by(x, s, [](auto x, auto s) { return x / s; }); y.defined()) return y;
+  if (Tensor y = few_by(x, s, [](auto x, auto s) CG_EACH { return x / s; }); y.defined()) return y;
   const Tensor* n = number(x, s);
   return n ? at::div(x, *n) : at::div(x, s);
 }
 Tensor rsub_scalar(const Tensor& x, const c10::Scalar& s) {
-  if (Tensor y = few_by(x, s, [](auto x, auto s) { return s - x; }); y.defined()) return y;
+  if (Tensor y = few_by(x, s, [](auto x, auto s) CG_EACH { return s - x; }); y.defined()) return y;
   const Tensor* n = number(x, s);
   return n ? at::sub(*n, x) : at::rsub(x, s);
 }
 Tensor rdiv_scalar(const Tensor& x, const c10::Scalar& s) {
-  if (Tensor y = few_by(x, s, [](auto x, auto s) { return s / x; }); y.defined()) return y;
+  if (Tensor y = few_by(x, s, [](auto x, auto s) CG_EACH { return s / x; }); y.defined()) return y;
   const Tensor* n = number(x, s);
   return at::div(n ? *n : at::native::wrapped_scalar_tensor(s), x);
 }

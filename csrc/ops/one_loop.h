@@ -3,9 +3,6 @@
 #include "kernels/map.h"
 #include "ops/functions.h"
 
-// An attribute for lambdas that `fused` gets, so that the loop inlines them instead of calling them for each element.
-#define CG_EACH __attribute__((always_inline))
-
 namespace cg {
 
 // Applies `each` to the elements if the tensors have data and are dense; otherwise calls `composed` on the tensors.

@@ -15,6 +15,11 @@ namespace {
 struct Sum {
   CG_REDUCTION_PARAMS(Sum)
   static constexpr Mask saves = 0;
+  Tensor infer(const Tensor& x) const {
+    if (none(axis)) return x;
+    const bool whole = at::isIntegralType(x.scalar_type(), /*includeBool=*/true);
+    return hollow(reduced_sizes(x.sizes(), axis, keepdims), whole ? at::kLong : x.scalar_type(), x.device());
+  }
   Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::sum(x, or_all(axis), keepdims); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -26,11 +31,8 @@ CG_OP("sum", Sum, "Sum over axis (None: all).")
 struct Mean {
   CG_REDUCTION_PARAMS(Mean)
   static constexpr Mask saves = 0;
-  // In torch the sum has a shape function in C++, the mean has none.
   Tensor infer(const Tensor& x) const {
-    if (none(axis)) return x;
-    const Tensor y = at::sum(at::empty(x.sizes(), x.options().device(at::kMeta)), or_all(axis), keepdims);
-    return hollow(y.sizes(), x.scalar_type(), x.device());
+    return none(axis) ? x : hollow(reduced_sizes(x.sizes(), axis, keepdims), x.scalar_type(), x.device());
   }
   Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::mean(x, or_all(axis), keepdims); }
   template <class T>

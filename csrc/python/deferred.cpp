@@ -87,6 +87,35 @@ PyObject* unlinked(PyObject* o, PyObject* need_grad) {
   fresh->sizes = n.sizes;
   return variable_of_node(fresh, as_variable(o)->frontend);
 }
+bool is_shape(PyObject* shape, at::IntArrayRef sizes) {
+  if (!(PyTuple_CheckExact(shape) || PyList_CheckExact(shape)) || PySequence_Fast_GET_SIZE(shape) != std::ssize(sizes))
+    return false;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    PyObject* const n = PySequence_Fast_GET_ITEM(shape, i);
+    if (!PyLong_CheckExact(n) || PyLong_AsLongLong(n) != sizes[i]) return false;
+  }
+  return true;
+}
+// take_parameter(scope, name, shape or None, need_grad, as_need_grad): what nnabla's get_parameter_or_create returns if
+// the parameter is in the dict `scope` and has this shape and this need_grad; otherwise None
+PyObject* take_parameter(PyObject*, PyObject* const* args, Py_ssize_t) {
+  PyObject *const scope = args[0], *const name = args[1];
+  PyObject* const found =
+      PyDict_Check(scope) && PyUnicode_CheckExact(name) ? PyDict_GetItemWithError(scope, name) : nullptr;
+  if (!found && PyErr_Occurred()) throw PyError();
+  if (!found || !PyObject_TypeCheck(found, &DeferredVariableType) || !PyBool_Check(args[3]) || !PyBool_Check(args[4]))
+    Py_RETURN_NONE;
+  Frontend* const f = as_variable(found)->frontend;
+  VariableNode& n = node_of_object(found);
+  const bool need_grad = n.deferred->need_grad >= 0 ? n.deferred->need_grad : n.requires_grad;
+  if (reinterpret_cast<PyObject*>(Py_TYPE(found)) != f->variable_class || need_grad != (args[3] == Py_True) ||
+      !(args[2] == Py_None || is_shape(args[2], n.sizes)) ||
+      PyUnicode_FindChar(name, '/', 0, PyUnicode_GET_LENGTH(name), 1) != -1)  // it may be in a scope inside
+    Py_RETURN_NONE;
+  Obj taken = Obj::steal(unlinked(found, args[4]));
+  put_string(as_variable(taken.get())->v.node->name, name, "name");
+  return taken.release();
+}
 // A variable with another shape that shares the memory.
 PyObject* view(PyObject* o, PyObject* shape) {
   VariableNode& n = node_of_object(o);
@@ -221,6 +250,7 @@ PyMethodDef methods[] = {
 
 PyMethodDef deferred_functions[] = {{"deferred_forward", FAST(deferred_forward, 6), nullptr},
                                     {"deferred_backward", FAST(deferred_backward, 7), nullptr},
+                                    {"take_parameter", FAST(take_parameter, 5), nullptr},
                                     {"set_global_recompute", guard<set_global_recompute>, METH_O, nullptr},
                                     {"get_global_recompute", guard<get_global_recompute>, METH_NOARGS, nullptr},
                                     {nullptr, nullptr, 0, nullptr}};

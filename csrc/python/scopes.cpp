@@ -129,6 +129,20 @@ void scope_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
   restore(std::move(s));
 }
 
+// call_within((object, name, value), f, args, kwargs): f(*args, **kwargs) while the attribute has the value
+PyObject* call_within(PyObject*, PyObject* const* args, Py_ssize_t) {
+  Settings s;
+  s.attributes = Obj::steal(PyTuple_Pack(1, args[0]));
+  set_attribute(s, args[0]);
+  Obj result;
+  if (PyObject* y = PyObject_Call(args[1], args[2], args[3])) result = Obj::steal(y);
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  restore(std::move(s));
+  PyErr_Restore(type, error, trace);
+  return result.release();
+}
+
 int scope_traverse(PyObject* self, visitproc visit, void* arg) {
   Scope* const scope = as_scope(self);
   Py_VISIT(scope->settings);
@@ -173,6 +187,8 @@ void hook_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
 PyMethodDef hook_block_methods[] = {{"__exit__", FAST(hook_exit, 0, 3), nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+PyMethodDef scope_functions[] = {{"call_within", FAST(call_within, 4), nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 PyTypeObject ScopeType = [] {
   PyTypeObject t =

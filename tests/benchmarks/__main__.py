@@ -1,6 +1,6 @@
 """python -m tests.benchmarks [--quick] [--chainer PYTHON] [--nnabla PYTHON] [--mxnet PYTHON] [--jax PYTHON]
-                           [--compiled] [--limit] [--large [--device cuda]] [--data]
-                           [--threads N] [--frontend NAME] [--json FILE] [--only WORD...]
+                           [--compiled] [--limit] [--large [--device cuda]] [--data] [--memory]
+                           [--threads N] [--frontend NAME] [--against NAME...] [--json FILE] [--only WORD...]
 
 Starts one process per framework, which take turns at each workload, on one thread unless --threads says otherwise.
 Prints the medians over the rounds, and medians of the ratios within each round, which do not depend on changes of the
@@ -15,14 +15,13 @@ import contextlib
 import json
 import os
 import pathlib
-import platform
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 
-from tests.benchmarks import chain, data, large, second, worker
+from tests.benchmarks import chain, data, large, recorded, second, worker
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The environment of the programs; --threads changes the number of threads.
@@ -57,17 +56,22 @@ PAIRS = [
     (FRONTEND, JAX),
     (COMPILED_HERE, TORCH),
     (COMPILED_HERE, JAX),
+    (COMPILED_HERE, CHAINER),
     (STATIC, TORCH),
     (STATIC, BEST),
     (STATIC, NNABLA_STATIC),
+    (STATIC, COMPILED),
     (STATIC, JAX),
     (DYNAMIC, TORCH),
+    (DYNAMIC, COMPILED),
+    (DYNAMIC, JAX),
     (DYNAMIC, NNABLA_DYNAMIC),
     (NN, TORCH),
     (NN, NNABLA),
     (MX, TORCH),
     (MX, BEST),
     (MX, MXNET),
+    (MX, COMPILED),
     (MX, JAX),
 ]
 RATES = {"img/s"}  # units of which more is better
@@ -89,13 +93,15 @@ RECURRENT = {
     for name in (
         "lstm layer", "lstm layer, lengths", "lstm both ways", "gru layer", "tanh layer", "lstm cells", "gru cells",
         "lstm hybrid", "lstm symbol", "gru symbol", "lstm projected", "lstm of images", "peephole", "zoneout", "mgu",
-        "tree, 2", "tree, 3", "child sum, 4",
+        "tree, 2", "tree, 3", "child sum, 4", "lstm layer, 1024", "gru layer, 1024",
     )
 }  # fmt: skip
 # training steps and inference of large networks, which run only if --large is given or --only names them
 LARGE = {name: (1, 3) for name in large.names()}
 # programs that differentiate twice, which run only if --only names them
 SECOND = {name: (1, 3 if name == "second penalty" else 9) for name in second.NAMES}
+# steps of which --memory tells by how much they raise the peak
+GROWTHS = ("lstm layer", "lstm cells", *(name for name in large.names() if "train" in name))
 # reading of images, which is measured only if --data is given
 DATA = {name: (1, 3) for name in data.IMAGES}
 # (workload, framework, other framework) -> the largest ratio of their times that meets the target
@@ -114,6 +120,22 @@ TARGETS = {
             "lstm_lm": 1.0,
             "wgan_gp": 1.05,
         }.items()
+    },
+    **{
+        (workload, framework, other): ratio
+        for framework in (FRONTEND, STATIC, DYNAMIC, MX)
+        for workload, other, ratio in (
+            ("mlp_tiny", JAX, 0.8),
+            ("mlp_mnist", JAX, 0.95),
+            ("lstm_lm", JAX, 1.0),
+            *((name, JAX, 0.5) for name in ("cnn", "wgan_gp")),
+            *((name, COMPILED, 0.7) for name in ("cnn", "wgan_gp")),
+        )
+    },
+    **{
+        (name, framework, TORCH): 1.0
+        for framework in (FRONTEND, STATIC, MX)
+        for name in ("lstm layer", "gru layer", "lstm cells", "gru cells", "lstm layer, 1024", "gru layer, 1024")
     },
     ("mlp_tiny", FRONTEND, CHAINER): 1 / 8,
     ("cnn", FRONTEND, CHAINER): 1 / 3,
@@ -155,17 +177,24 @@ class Worker:
 
     def seconds(self, name: str, inner: int, samples: int) -> float | None:
         """The median seconds of a step; None if the process has no program for the workload."""
+        return self._answer({"name": name, "inner": inner, "samples": samples})
+
+    def growth(self, name: str) -> float | None:
+        """The bytes by which a program and its first steps raise the peak of the process's memory, or None."""
+        return self._answer({"name": name, "steps": 3})
+
+    def _answer(self, request: dict[str, object]) -> float | None:
         assert self.process.stdin and self.process.stdout
         try:
-            self.process.stdin.write(json.dumps({"name": name, "inner": inner, "samples": samples}) + "\n")
+            self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
             line = self.process.stdout.readline()
         except BrokenPipeError:
             line = ""
         answer = json.loads(line) if line else {"error": f"ended with {self.process.wait()}"}
         if "error" in answer:
-            raise RuntimeError(f"{name}: {' '.join(map(str, self.process.args))}: {answer['error']}")
-        return answer["seconds"]
+            raise RuntimeError(f"{request['name']}: {' '.join(map(str, self.process.args))}: {answer['error']}")
+        return answer["value"]
 
     def close(self) -> None:
         assert self.process.stdin
@@ -267,7 +296,22 @@ def measure_memory(rounds, frameworks, environment):
     return peaks
 
 
-def rows(workload, values, unit, scale):
+def measure_growths(name, rounds, frameworks):
+    """{framework: [bytes of each round]} by which the first steps of a program raise the peak of a new process."""
+    peaks = {}
+    for _ in range(rounds):
+        for framework, command in frameworks.items():
+            worker = Worker(command)
+            try:
+                grown = worker.growth(name)
+            finally:
+                worker.close()
+            if grown is not None:
+                peaks.setdefault(framework, []).append(grown)
+    return peaks
+
+
+def rows(workload, values, unit, scale, target=None):
     """Yield a row for each pair of frameworks to compare. Ratios are those of times, also where the unit is a rate."""
 
     def shown(times):
@@ -276,7 +320,7 @@ def rows(workload, values, unit, scale):
     for framework, other in PAIRS:
         if framework in values and other in values:
             ratio = statistics.median(a / b for a, b in zip(values[framework], values[other], strict=True))
-            target = TARGETS.get((workload, framework, other))
+            limit = TARGETS.get((workload, framework, other)) if target is None else target
             yield {
                 "workload": workload,
                 "framework": framework,
@@ -285,8 +329,8 @@ def rows(workload, values, unit, scale):
                 "other": shown(values[other]),
                 "unit": unit,
                 "ratio": ratio,
-                "target": target,
-                "met": None if target is None else ratio <= target,
+                "target": limit,
+                "met": None if limit is None else ratio <= limit,
             }
 
 
@@ -331,10 +375,14 @@ def main():
     parser.add_argument("--limit", action="store_true", help="how close steps are to the machine's limit")
     parser.add_argument("--large", action="store_true", help="large networks, and nothing else")
     parser.add_argument("--data", action="store_true", help="iterators over images, and nothing else")
+    parser.add_argument(
+        "--memory", action="store_true", help="the growth of memory by training steps, and nothing else"
+    )
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where large networks compute")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of a program (default 1)")
     parser.add_argument("--frontend", choices=list(FRONTENDS), help="programs of this frontend alone")
-    parser.add_argument("--json", metavar="FILE", help="write the rows to FILE, or - for standard output")
+    parser.add_argument("--against", nargs="+", metavar="NAME", help="compare with these programs alone")
+    parser.add_argument("--json", metavar="FILE", help="write the rows into FILE, or - for standard output")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="workloads whose name contains a word")
     args = parser.parse_args()
     pythons = {name: getattr(args, name) for name in (*FRONTENDS, "jax")}
@@ -351,7 +399,10 @@ def main():
     pythons["compiled"] = sys.executable if args.compiled else None
     rounds = args.rounds or (3 if args.quick else 7)
 
-    only = "large" if args.large else "data" if args.data else None
+    only = "large" if args.large else "data" if args.data else "memory" if args.memory else None
+    others = {other for _, other in PAIRS}
+    if unknown := sorted(set(args.against or ()) - others):
+        parser.error(f"--against: expected names of {', '.join(sorted(others))}, got {', '.join(unknown)}")
 
     def chosen(workloads, module=None):
         if only and module != only:
@@ -364,8 +415,15 @@ def main():
         subprocess.run([sys.executable, "-m", "tests.benchmarks.data", folder], cwd=ROOT, check=True)
     result, limits = [], {}
 
-    def add(workload, values, unit, scale):
-        for row in rows(workload, values, unit, scale):
+    def available(module):
+        found = commands(module, pythons, args.device)
+        left_out = {key for name, keys in FRONTENDS.items() if args.frontend not in (None, name) for key in keys}
+        if args.against:
+            left_out |= others.difference(args.against)
+        return {framework: command for framework, command in found.items() if framework not in left_out}
+
+    def add(workload, values, unit, scale, target=None):
+        for row in rows(workload, values, unit, scale, target):
             result.append(row)
             if args.json != "-":
                 show(row)
@@ -381,10 +439,7 @@ def main():
         ("large", LARGE if args.large or args.only else {}, "ms", 1e3),
         ("data", DATA if args.data else {}, "img/s", None),
     ]:
-        frameworks = commands(module, pythons, args.device)
-        if args.frontend:
-            others = {key for name, keys in FRONTENDS.items() if name != args.frontend for key in keys}
-            frameworks = {key: command for key, command in frameworks.items() if key not in others}
+        frameworks = available(module)
         for name, settings in chosen(workloads, module).items():
             times = measure_times({name: settings}, rounds, args.quick, frameworks)
             add(name, times[name], unit, scale or data.IMAGES[name])
@@ -401,12 +456,13 @@ def main():
         if args.nnabla and args.frontend in (None, "nnabla"):
             frameworks = memory_commands(args.nnabla, name.split()[1])
             add(name, measure_memory(3, frameworks, ENVIRONMENT), "MB", 1e-6)
+    for name in GROWTHS if args.memory else ():
+        if chosen({name: None}, "memory"):
+            growths = measure_growths(name, rounds, available("recurrent" if name in RECURRENT else "large"))
+            add(name, growths, "MB", 1e-6, target=1.0)
     missed = sum(row["met"] is False for row in result)
     if args.json:
-        import torch
-
-        machine = {"machine": platform.machine(), "cores": os.cpu_count(), "torch": torch.__version__}
-        text = json.dumps({**machine, "rounds": rounds, "rows": result, "limits": limits}, indent=1)
+        text = json.dumps(recorded.merged(args.json, result, limits, args.threads, rounds), indent=1)
         print(text) if args.json == "-" else pathlib.Path(args.json).write_text(text + "\n")
     if args.json != "-":
         print(f"{missed} targets not met" if missed else "all targets met")

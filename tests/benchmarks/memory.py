@@ -37,3 +37,13 @@ def report_growth(step, repeats=2):
     for _ in range(repeats):
         step()
     print(_resident("VmHWM") - before)
+
+
+def growth(make, steps):
+    """The bytes by which `make()`, which returns a step, and `steps` steps raise the peak."""
+    gc.collect()
+    before = _resident("VmRSS")
+    step = make()
+    for _ in range(steps):
+        step()
+    return _resident("VmHWM") - before

@@ -1,4 +1,4 @@
-"""Recurrent networks over 50 steps, forward and backward, as Chainer programs."""
+"""Recurrent networks over 50 steps, or 20 of 1,024 units, forward and backward, as Chainer programs."""
 
 import chainer
 import chainer.functions as F
@@ -19,10 +19,10 @@ def step_of(model, forward):
     return step
 
 
-def layer(kind, states, lengths):
+def layer(kind, states, lengths, units=UNITS):
     """A step of a one-layer network on sequences of the given lengths."""
-    model = kind(1, UNITS, UNITS, 0.0)
-    xs = [random.rand(n, UNITS).astype(np.float32) for n in lengths]
+    model = kind(1, units, units, 0.0)
+    xs = [random.rand(n, units).astype(np.float32) for n in lengths]
     none = [None] * states
     return step_of(model, lambda: F.concat(model(*none, xs)[-1], axis=0))
 
@@ -59,6 +59,8 @@ if __name__ == "__main__":
     serve(
         {
             "lstm layer": lambda: layer(L.NStepLSTM, 2, SAME),
+            "lstm layer, 1024": lambda: layer(L.NStepLSTM, 2, [20] * BATCH, 1024),
+            "gru layer, 1024": lambda: layer(L.NStepGRU, 1, [20] * BATCH, 1024),
             "lstm layer, lengths": lambda: layer(L.NStepLSTM, 2, FALLING),
             "lstm both ways": lambda: layer(L.NStepBiLSTM, 2, SAME),
             "gru layer": lambda: layer(L.NStepGRU, 1, SAME),

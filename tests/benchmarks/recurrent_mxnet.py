@@ -1,4 +1,4 @@
-"""Recurrent networks over 50 steps, forward and backward, as MXNet programs."""
+"""Recurrent networks over 50 steps, or 20 of 1,024 units, forward and backward, as MXNet programs."""
 
 import mxnet as mx
 import numpy as np
@@ -23,12 +23,17 @@ def step_of(net, forward, x):
     return step
 
 
-def sequence(*shape):
-    return nd.array(random.rand(TIME, *(shape or (BATCH, UNITS))).astype(np.float32))
+def sequence(*shape, time=TIME):
+    return nd.array(random.rand(time, *(shape or (BATCH, UNITS))).astype(np.float32))
 
 
 def layer(net):
     return step_of(net, net, sequence())
+
+
+def large_layer(kind):
+    net = kind(1024, input_size=1024)
+    return step_of(net, net, sequence(BATCH, 1024, time=20))
 
 
 class Unrolled(gluon.HybridBlock):
@@ -82,6 +87,8 @@ if __name__ == "__main__":
             "lstm layer": lambda: layer(rnn.LSTM(UNITS, input_size=UNITS)),
             "gru layer": lambda: layer(rnn.GRU(UNITS, input_size=UNITS)),
             "tanh layer": lambda: layer(rnn.RNN(UNITS, activation="tanh", input_size=UNITS)),
+            "lstm layer, 1024": lambda: large_layer(rnn.LSTM),
+            "gru layer, 1024": lambda: large_layer(rnn.GRU),
             "lstm cells": lambda: cells(rnn.LSTMCell(UNITS, input_size=UNITS)),
             "lstm hybrid": lambda: cells(rnn.LSTMCell(UNITS, input_size=UNITS), True),
             "lstm symbol": lambda: symbol(rnn.LSTMCell(UNITS, input_size=UNITS)),

@@ -1,4 +1,4 @@
-"""Recurrent networks over 50 steps, forward and backward, as nnabla programs.
+"""Recurrent networks over 50 steps, or 20 of 1,024 units, forward and backward, as nnabla programs.
 
 python -m tests.benchmarks.recurrent_nnabla static|dynamic
 """
@@ -52,8 +52,8 @@ def dynamic(build):
     return step
 
 
-def layer(step, kind, states):
-    x, start = variable(TIME, BATCH, UNITS), [variable(1, 1, BATCH, UNITS) for _ in range(states)]
+def layer(step, kind, states, time=TIME, units=UNITS):
+    x, start = variable(time, BATCH, units), [variable(1, 1, BATCH, units) for _ in range(states)]
     return step(lambda: kind(x, *start)[0])
 
 
@@ -78,6 +78,8 @@ if __name__ == "__main__":
             "lstm layer": lambda: layer(mode, PF.lstm, 2),
             "gru layer": lambda: layer(mode, PF.gru, 1),
             "tanh layer": lambda: layer(mode, PF.rnn, 1),
+            "lstm layer, 1024": lambda: layer(mode, PF.lstm, 2, 20, 1024),
+            "gru layer, 1024": lambda: layer(mode, PF.gru, 1, 20, 1024),
             "lstm cells": lambda: lstm_cells(mode),
         }
     )

@@ -1,4 +1,4 @@
-"""Recurrent networks over 50 steps, forward and backward, as torch programs."""
+"""Recurrent networks over 50 steps, or 20 of 1,024 units, forward and backward, as torch programs."""
 
 import torch
 from torch import nn
@@ -11,8 +11,8 @@ torch.set_num_threads(THREADS)
 torch.manual_seed(0)
 
 
-def step_of(model, forward):
-    x = torch.rand(TIME, BATCH, UNITS)
+def step_of(model, forward, time=TIME, units=UNITS):
+    x = torch.rand(time, BATCH, units)
 
     def step():
         model.zero_grad()
@@ -21,9 +21,9 @@ def step_of(model, forward):
     return step
 
 
-def layer(kind):
-    model = kind(UNITS, UNITS)
-    return step_of(model, lambda x: model(x)[0])
+def layer(kind, time=TIME, units=UNITS):
+    model = kind(units, units)
+    return step_of(model, lambda x: model(x)[0], time, units)
 
 
 def lstm_cells():
@@ -59,6 +59,8 @@ if __name__ == "__main__":
         {
             "lstm layer": lambda: layer(nn.LSTM),
             "gru layer": lambda: layer(nn.GRU),
+            "lstm layer, 1024": lambda: layer(nn.LSTM, 20, 1024),
+            "gru layer, 1024": lambda: layer(nn.GRU, 20, 1024),
             "lstm cells": lstm_cells,
             "gru cells": gru_cells,
         }

@@ -5,6 +5,8 @@ import os
 import sys
 import time
 
+from tests.benchmarks import memory
+
 # the sizes of batches on which training steps are timed
 BATCHES = (1, 4, 16, 64, 256)
 # The threads of a program. Several threads wait for each other, so the time of their steps is wall-clock time.
@@ -12,7 +14,8 @@ THREADS = int(os.environ.get("OMP_NUM_THREADS", 1))
 
 
 def serve(workloads, clock=time.process_time if THREADS == 1 else time.perf_counter, finish=None, warm=0):
-    """Answer lines of {"name", "samples", "inner"} on stdin with the median seconds of a step.
+    """Answer lines of {"name", "samples", "inner"} on stdin with the median seconds of a step, lines of {"name",
+    "steps"} with the bytes by which a program and so many steps raise the peak of resident memory.
 
     `workloads` maps a name to a function that sets up and returns the step; for other names the answer is null.
     Set-up and at least two warm-up runs happen once, at the first request. Times are CPU time of all threads, which
@@ -26,11 +29,14 @@ def serve(workloads, clock=time.process_time if THREADS == 1 else time.perf_coun
     steps = {}
     for line in sys.stdin:
         request = json.loads(line)
-        name, inner = request["name"], request["inner"]
+        name, inner = request["name"], request.get("inner", 1)
         if name not in workloads:
-            print(json.dumps({"seconds": None}), flush=True)
+            print(json.dumps({"value": None}), flush=True)
             continue
         try:
+            if "steps" in request:
+                print(json.dumps({"value": memory.growth(workloads[name], request["steps"])}), flush=True)
+                continue
             if name not in steps:
                 steps[name] = workloads[name]()
                 count, end = 0, time.perf_counter() + warm
@@ -45,7 +51,7 @@ def serve(workloads, clock=time.process_time if THREADS == 1 else time.perf_coun
                     step()
                 finish()
                 times.append((clock() - start) / inner)
-            answer = {"seconds": sorted(times)[len(times) // 2]}
+            answer = {"value": sorted(times)[len(times) // 2]}
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), flush=True)

@@ -25,6 +25,8 @@ SIZES = [
     (5, 40, 24, 1, 64, (1, 1)),
     (1, 16, 16, 64, 1, (2, 1)),
     (3, 160, 16, 40, 40, (1, 1)),  # several parts
+    (2, 256, 137, 8, 9, (1, 1)),  # several groups of output channels
+    (16, 256, 256, 8, 8, (1, 1)),  # two parts of several groups
 ]
 pytestmark = pytest.mark.skipif(not CAPABLE, reason="the processor has no AVX2")
 
@@ -107,7 +109,7 @@ def test_against_double_precision(kernels, n, channels, out, height, width, pad)
     close(filter_grad(kernels, x, gy, pad), exact, n * height * width)
 
 
-@pytest.mark.parametrize("n, channels, size", [(4, 16, 8), (6, 48, 24), (1, 20, 40)])
+@pytest.mark.parametrize("n, channels, size", [(4, 16, 8), (6, 48, 24), (1, 20, 40), (16, 256, 8)])
 def test_result_over_the_images(kernels, n, channels, size):
     torch.manual_seed(1)
     x, w = torch.randn(n, channels, size, size), torch.randn(channels, channels, 3, 3)

@@ -350,6 +350,24 @@ for f in (
     assert "torch._dynamo" not in sys.modules, f.parent
     print(*f.shape)
 """
+# torch imports its algebra of shapes, and sympy, when one of its functions in Python checks shapes: 30 MB and a second
+_WITHOUT_ALGEBRA = """
+import sys
+import compatgrad.nnabla as nn, compatgrad.nnabla.functions as F, compatgrad.nnabla.parametric_functions as PF
+x = nn.Variable((2, 4, 8, 7))
+for f in (
+    PF.convolution(x, 6, (3, 3), pad=(1, 1), stride=(2, 2), group=2), PF.depthwise_convolution(x, (3, 3)),
+    PF.deconvolution(x, 6, (2, 2), stride=(2, 2)), F.mean(x, axis=(2, 3)), F.sum(x, axis=1, keepdims=True),
+):
+    assert "torch.fx.experimental.symbolic_shapes" not in sys.modules, f.parent
+    print(*f.shape)
+"""
+
+
+def test_layers_are_built_without_torchs_algebra_of_shapes():
+    done = subprocess.run([sys.executable, "-c", _WITHOUT_ALGEBRA], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["2 6 4 4", "2 4 6 5", "2 6 16 14", "2 4", "2 1 8 7"]
 
 
 def test_graphs_are_built_without_torchs_compiler():
@@ -400,3 +418,26 @@ def test_functions_run_on_given_variables():
 def test_a_pass_over_several_variables_names_what_is_none():
     with pytest.raises(TypeError, match="forward_all: expected Variables, got int"):
         nn.forward_all([nn.Variable((2,)), 3])
+
+
+def test_arguments_of_a_function_are_those_of_the_call():
+    x = nn.Variable((2, 3))
+    axes = [0]
+    made = [
+        F.sum(x, axes),
+        F.mean(x),
+        F.concatenate(x, x),
+        F.concatenate(x, x, axis=-2),
+        F.softmax_cross_entropy(x, x[:, :1]),
+    ]
+    axes.append(1)
+    assert [y.parent.info.args for y in made] == [
+        {"axes": [0], "keep_dims": False},
+        {"axes": [0, 1], "keep_dims": False},
+        {"axis": 1},
+        {"axis": -2},
+        {"axis": 1},
+    ]
+    w = nn.Variable((3, 4))
+    assert [F.affine(x, w, base_axis=b).parent.info.args for b in (1, 1.0, np.int64(1))] == [{"base_axis": 1}] * 3
+    assert [len(F.affine(x, w, b).parent.inputs) for b in (None, nn.Variable((4,)))] == [2, 3]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import compatgrad.nnabla as nn
+import compatgrad.nnabla.parametric_functions as PF
 from compatgrad.nnabla.parameter import get_parameter, get_parameter_or_create, pop_parameter, set_parameter
 
 
@@ -133,3 +134,41 @@ def test_errors_leave_no_parameter():
     with pytest.raises(TypeError, match="string, not int"):
         get_parameter(3)
     assert list(nn.get_parameters()) == ["w"]
+
+
+def test_a_parameter_of_a_scope_inside_is_not_that_of_a_name_with_a_slash():
+    nn.get_current_parameter_scope()["a/w"] = nn.Variable((2,), need_grad=True)
+    assert get_parameter_or_create("a/w", (3,)).shape == (3,)
+    nn.get_current_parameter_scope()["a/b"] = {}
+    with nn.parameter_scope("a/b"):
+        get_parameter_or_create("w", (1,))
+    assert "a/b/w" in nn.get_parameters() and get_parameter("a/b/w").shape == (1,)
+
+
+@PF.parametric_function_api("failing")
+def failing(x, fix_parameters=False):
+    assert nn.get_current_parameter_scope() is nn.parameter.root_scope["outer"]["failing"]
+    get_parameter_or_create("w", (2,), need_grad=not fix_parameters)
+    raise KeyError(x)
+
+
+def test_a_parametric_function_that_fails_leaves_its_scope():
+    for _ in range(2):
+        with pytest.raises(KeyError, match="7"):
+            failing(7, name="outer")
+    assert nn.get_current_parameter_scope() is nn.parameter.root_scope
+    with pytest.raises(ValueError, match="'w' is a parameter"):
+        failing(7, name="outer/failing/w")
+    with pytest.raises(AttributeError):
+        failing(7, name=3)
+    assert nn.get_current_parameter_scope() is nn.parameter.root_scope
+    assert list(nn.get_parameters()) == ["outer/failing/w"]
+
+
+def test_an_existing_parameter_is_taken_whatever_integers_its_shape_has():
+    get_parameter_or_create("w", [2, 3])
+    for shape in ((2, 3), [2, 3], np.array([2, 3]), (np.int64(2), 3.0), None):
+        assert get_parameter_or_create("w", shape) == get_parameter("w")
+    for shape in ((2,), (2, 3, 1), [3, 2]):
+        with pytest.raises(ValueError, match="has shape"):
+            get_parameter_or_create("w", shape)

@@ -41,6 +41,19 @@ def test_blocks(n, m, mask, causal, dtype):
         torch.testing.assert_close(g.tensor.double(), e, **tolerance)
 
 
+@pytest.mark.parametrize(
+    "n, m, d, e", [(64, 64, 32, 32), (33, 17, 5, 16), (8, 8, 1, 48), (9, 300, 64, 80), (40, 64, 7, 33)]
+)
+@pytest.mark.parametrize("mask", [None, (1, 1), (1, 0), (0, 1), (3, 1, 1), (2, 3, 1, 1)])
+def test_short_sequences(n, m, d, e, mask):
+    torch.manual_seed(0)
+    tensors = [heads(2, 3, n, d, dtype=torch.float32), heads(2, 3, m, d, dtype=torch.float32), torch.randn(2, 3, m, e)]
+    if mask:
+        tensors.append(torch.randn(*mask[:-2], n if mask[-2] else 1, m if mask[-1] else 1))
+    y = _C.op("attention")(*map(Variable, tensors), scale=0.3).tensor
+    torch.testing.assert_close(y.double(), attention(*(t.double() for t in tensors), scale=0.3), rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("row", [float("nan"), float("inf"), -float("inf")])
 def test_rows_without_weights_are_nan(row):
     q, k, v = (torch.randn(1, 300, 4) for _ in range(3))

@@ -12,6 +12,8 @@ from compatgrad import ops
 CPU = Path("/proc/cpuinfo")
 AMD = CPU.exists() and "AuthenticAMD" in CPU.read_text() and torch.backends.cpu.get_cpu_capability() == "AVX512"
 SIZES = [(512, 128, 64), (511, 129, 65), (16, 1024, 256), (2048, 16, 128), (130, 400, 90), (40, 50, 60), (0, 512, 512)]
+# more columns than stay in a cache, and blocks that are not full
+SIZES += [(64, 2051, 33), (17, 1025, 100), (21, 40, 1300)]
 
 
 def variables(*tensors, dtype=torch.float32):
@@ -49,6 +51,27 @@ def test_products(m, k, n, layout):
     check(lambda x, w, b: ops.linear(x, w, b), a, b.t(), bias)
     check(lambda x, w: ops.linear(x, w), a, b.t())
     check(lambda x, w, b: ops.affine(x, w, b), a, b, bias)
+
+
+def test_numbers_that_are_not_finite():
+    x, w = torch.randn(100, 200), torch.randn(120, 200)
+    x[3, 5], x[7], w[11, 2] = float("nan"), 0, float("inf")
+    found, exact = ops.linear(x, w).tensor, x.double() @ w.double().t()
+    torch.testing.assert_close(found.double(), exact, rtol=1e-4, atol=1e-4, equal_nan=True)
+    assert found[7, 11].isnan() and found[3].isnan().all() and not found[7, :11].isnan().any()
+
+
+@pytest.mark.parametrize("m, n", [(300, 100), (100, 300)])
+def test_threads_change_no_bit(m, n):
+    x, w, bias = torch.randn(m, 1200), torch.randn(n, 1200), torch.randn(n)
+    before, results = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            results.append(ops.linear(x, w, bias).tensor)
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(results[0], r) for r in results)
 
 
 @pytest.mark.skipif(not AMD, reason="MKL is fast on this processor")

@@ -108,3 +108,20 @@ def test_not_a_number_in_an_image_reaches_the_elements_of_the_filter_that_meet_i
     assert torch.equal(found.isnan(), exact.isnan())
     finite = ~exact.isnan()
     torch.testing.assert_close(found[finite].double(), exact[finite], rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("pad", [0, 1, 2])
+@pytest.mark.parametrize("place", [(0, 0), (1, 2), (2, 1)])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_filter_that_is_not_finite_reaches_its_own_numbers_of_an_image(bad, place, pad):
+    """The zeros beyond the map, and numbers of other places of a tile, must not meet the NaN."""
+    w, gy = torch.ones(16, 16, 3, 3), torch.ones(2, 16, 10 + 2 * pad, 11 + 2 * pad)
+    w[(3, 2, *place)] = bad
+    found = []
+    for dtype in (torch.float32, torch.float64):
+        x = compatgrad.Variable(torch.zeros(2, 16, 12, 13, dtype=dtype), requires_grad=True)
+        y = ops.convolution(x, compatgrad.Variable(w.to(dtype)), pad=[pad, pad])
+        (g,) = compatgrad.grad([y], [x], [compatgrad.Variable(gy.to(dtype))])
+        found.append(g.tensor.double())
+    assert not found[1].isfinite().all()
+    torch.testing.assert_close(*found, equal_nan=True)

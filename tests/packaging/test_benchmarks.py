@@ -7,7 +7,7 @@ import sys
 import pytest
 import torch
 
-from tests.benchmarks import limit, second, second_native, second_torch, steps_torch
+from tests.benchmarks import limit, second, second_native, second_torch, steps_torch, tables
 
 
 def test_operations_and_bytes_of_a_perceptron():
@@ -78,6 +78,34 @@ def test_a_quick_run():
     (row,) = found["rows"]
     assert (row["workload"], row["framework"], row["against"], row["unit"]) == ("mlp_tiny", "compatgrad", "torch", "ms")
     assert 0 < row["ratio"] < 100 and 0 < found["limits"]["mlp_tiny"]["products"] < row["value"]
+
+
+@pytest.mark.parametrize("document", tables.DOCUMENTS, ids=lambda path: path.name)
+def test_tables_show_the_recorded_run(document):
+    text = document.read_text()
+    assert "<!-- figures: " in text and tables.written(text) == text
+
+
+def test_a_table_has_the_figures_of_all_programs(monkeypatch, tmp_path):
+    def row(framework, against, value, other, target):
+        ratio = value / other
+        return {
+            "workload": "cnn", "framework": framework, "against": against, "unit": "ms", "threads": 1,
+            "value": value, "other": other, "ratio": ratio, "target": target, "met": ratio <= target,
+        }  # fmt: skip
+
+    file = tmp_path / "figures.json"
+    rows = [row("compatgrad", "torch", 2.0, 3.0, 1), row("compatgrad", "JAX", 2.0, 1.0, 0.5)]
+    rows.append(row("mx", "MXNet", 123.4, 1000.0, 1))
+    file.write_text(json.dumps({"rows": rows, "limits": {"cnn": {"products": 0.001, "moves": 0.0001}}}))
+    monkeypatch.setattr(tables, "RECORDED", file)
+    assert tables.written("a\n\n<!-- figures: steps -->\n\n| old |\n\nb") == (
+        "a\n\n<!-- figures: steps -->\n\n"
+        "| workload | program | compatgrad | torch | JAX | original | share of the limit |\n"
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |\n"
+        "| cnn | Chainer | 2.00 | 3.00 (0.67) | 1.00 (**2.00**) |  | 50%, 5% |\n"
+        "| cnn | MXNet | 123 |  |  | 1000 (0.12) | 1%, 0% |\n\nb"
+    )
 
 
 def test_an_interpreter_that_is_not_there():

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import compatgrad
-from tests.benchmarks import large, large_torch, worker
+from tests.benchmarks import large, large_torch, recorded, worker
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def answers(module, *names, arguments=()):
 @pytest.mark.parametrize("module", ["large_mxnet", "large_nnabla"])
 def test_programs_of_nnabla_and_mxnet_run(module):
     *found, missing = answers(module, "dcgan train 1", "wavenet train 1", "mobilenet2 infer 1", "absent infer 1")
-    assert all(answer["seconds"] > 0 for answer in found) and missing == {"seconds": None}
+    assert all(answer["value"] > 0 for answer in found) and missing == {"value": None}
 
 
 def benchmarks(*arguments):
@@ -141,11 +141,32 @@ def test_large_networks_run_if_they_are_asked_for():
     ]
 
 
+def test_the_growth_of_memory_and_the_programs_it_is_compared_with():
+    words = ("lstm layer", "transformer infer")
+    (row,) = benchmarks("--memory", "--frontend", "chainer", "--against", "torch", "--only", *words)
+    found = [row[key] for key in ("workload", "framework", "against", "unit", "target", "threads")]
+    assert found == ["lstm layer", "compatgrad", "torch", "MB", 1.0, 1]
+    assert 1 < row["value"] < 1000 and 1 < row["other"] < 1000
+
+
+def test_a_recorded_file_keeps_what_a_later_run_does_not_measure(tmp_path):
+    def row(workload, value):
+        return {"workload": workload, "framework": "compatgrad", "against": "torch", "unit": "ms", "value": value}
+
+    file = tmp_path / "run.json"
+    for rows, threads in ([row("a", 1), row("b", 2)], 1), ([row("b", 3)], 1), ([row("b", 4)], 2):
+        file.write_text(json.dumps(recorded.merged(str(file), rows, {rows[0]["workload"]: {}}, threads, 3)))
+    found = json.loads(file.read_text())
+    values = [(row["workload"], row["value"], row["threads"]) for row in found["rows"]]
+    assert values == [("a", 1, 1), ("b", 3, 1), ("b", 4, 2)] and list(found["limits"]) == ["a", "b"]
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
         (["--device", "cuda"], "--device: only large networks"),
         (["--threads", "0"], "--threads: expected at least 1, got 0"),
+        (["--against", "torsh"], "--against: expected names of Chainer, "),
     ],
 )
 def test_options_that_cannot_be(arguments, message):
@@ -158,4 +179,4 @@ def test_a_worker_waits_for_the_device_before_it_reads_the_clock(monkeypatch, ca
     monkeypatch.setattr(sys, "stdin", io.StringIO('{"name": "a", "inner": 2, "samples": 1}\n'))
     worker.serve({"a": lambda: lambda: seen.append("step")}, finish=lambda: seen.append("finish"))
     assert seen == ["step", "finish"] * 4 + ["step"] * 2 + ["finish"]
-    assert json.loads(capsys.readouterr().out)["seconds"] > 0
+    assert json.loads(capsys.readouterr().out)["value"] > 0

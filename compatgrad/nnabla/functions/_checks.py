@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -38,6 +39,20 @@ def check_axis(name: str, axis: int, ndim: int, what: str = "axis") -> int:
     return axis + ndim if axis < 0 else axis
 
 
+def check_joined(name: str, xs: Sequence[Any], axis: int | None) -> int:
+    """Returns an axis counted from the front (None: the last); the inputs must agree on all others."""
+    first = xs[0].shape
+    axis = check_axis(name, len(first) - 1 if axis is None else axis, len(first))
+    for i, x in enumerate(xs):
+        shape = x.shape
+        if len(shape) != len(first) or shape[:axis] != first[:axis] or shape[axis + 1 :] != first[axis + 1 :]:
+            raise RuntimeError(
+                f"{name}: dimensions of inputs must match except on axis "
+                f"{axis}. inputs[{i}]: {tuple(shape)} != inputs[0]: {tuple(first)}."
+            )
+    return axis
+
+
 def check_label(name: str, x: Any, target: Any, axis: int | None) -> int:
     """Returns the class axis of x counted from the front (None: the last); the target must have length 1 along it."""
     axis = check_axis(name, x.ndim - 1 if axis is None else axis, x.ndim)
@@ -46,7 +61,10 @@ def check_label(name: str, x: Any, target: Any, axis: int | None) -> int:
             f"{name}: the inputs must have equally many axes. "
             f"inputs[1] length: {target.ndim} != inputs[0] length: {x.ndim}."
         )
-    for i, (n, t) in enumerate(zip(x.shape, target.shape, strict=True)):
+    shape, labels = x.shape, target.shape
+    if labels[axis] == 1 and labels[:axis] == shape[:axis] and labels[axis + 1 :] == shape[axis + 1 :]:
+        return axis
+    for i, (n, t) in enumerate(zip(shape, labels, strict=True)):
         if i == axis and t != 1:
             raise RuntimeError(f"{name}: the dimension of axis {axis} of inputs[1] must be 1, not {t}.")
         if i != axis and n != t:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla._documents import documented
-from compatgrad.nnabla.functions._checks import check_axis, check_same_shape
+from compatgrad.nnabla.functions._checks import check_axis, check_joined, check_same_shape
 from compatgrad.nnabla.functions._sink import Sink
 
 if TYPE_CHECKING:
@@ -126,18 +126,7 @@ def concatenate(*x: Array, axis: int | None = None) -> Array:
         array([[1., 2.],
                [1., 2.]], dtype=float32)
     """
-    first = x[0]
-    axis = check_axis("concatenate", first.ndim - 1 if axis is None else axis, first.ndim)
-    for i, a in enumerate(x[1:], 1):
-        same = a.ndim == first.ndim and all(
-            m == n or k == axis for k, (m, n) in enumerate(zip(a.shape, first.shape, strict=True))
-        )
-        if not same:
-            raise RuntimeError(
-                "concatenate: dimensions of inputs must match except on axis "
-                f"{axis}. inputs[{i}]: {tuple(a.shape)} != inputs[0]: {tuple(first.shape)}."
-            )
-    return op.concat(list(x), axis=axis)
+    return op.concat(list(x), axis=check_joined("concatenate", x, axis))
 
 
 @function("Split", "x", primitive=True)

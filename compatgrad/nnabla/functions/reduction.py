@@ -70,11 +70,13 @@ def _listed(axis: Any, ndim: int) -> list[int]:
 
 def _axes(name: str, axes: Any, x: Any) -> list[int]:
     """The axes counted from the front, each once. Raises RuntimeError for an axis that x does not have."""
+    if type(axes) is list and axes == list(range(x.ndim)):
+        return axes
     return list(dict.fromkeys(check_axis(name, a, x.ndim) for a in _listed(axes, x.ndim)))
 
 
 @function("Sum", "x", primitive=True, defaults=_ALL)
-def _sum(x: Any, axes: Any = None, keep_dims: bool = False) -> Any:
+def _sum(x: Any, axes: Sequence[int] | None = None, keep_dims: bool = False) -> Any:
     return op.sum(x, axis=_axes("sum", axes, x), keepdims=keep_dims)
 
 
@@ -93,7 +95,7 @@ def sum(x: Array, axis: int | Sequence[int] | None = None, keepdims: bool = Fals
 
 
 @function("Mean", "x", primitive=True, defaults=_ALL)
-def _mean(x: Any, axes: Any = None, keep_dims: bool = False) -> Any:
+def _mean(x: Any, axes: Sequence[int] | None = None, keep_dims: bool = False) -> Any:
     return op.mean(x, axis=_axes("mean", axes, x), keepdims=keep_dims)
 
 
@@ -109,7 +111,13 @@ def mean(x: Array, axis: int | Sequence[int] | None = None, keepdims: bool = Fal
 
 
 @function("Max", "x", primitive=True, defaults=_ALL)
-def _max(x: Any, axes: Any = None, keep_dims: bool = False, with_index: bool = False, only_index: bool = False) -> Any:
+def _max(
+    x: Any,
+    axes: Sequence[int] | None = None,
+    keep_dims: bool = False,
+    with_index: bool = False,
+    only_index: bool = False,
+) -> Any:
     return op.extreme(x, axis=_axes("max", axes, x), keepdims=keep_dims, with_index=with_index, only_index=only_index)
 
 
@@ -136,7 +144,13 @@ def max(
 
 
 @function("Min", "x", primitive=True, defaults=_ALL)
-def _min(x: Any, axes: Any = None, keep_dims: bool = False, with_index: bool = False, only_index: bool = False) -> Any:
+def _min(
+    x: Any,
+    axes: Sequence[int] | None = None,
+    keep_dims: bool = False,
+    with_index: bool = False,
+    only_index: bool = False,
+) -> Any:
     return op.extreme(
         x, axis=_axes("min", axes, x), keepdims=keep_dims, smallest=True, with_index=with_index, only_index=only_index
     )
@@ -196,7 +210,7 @@ def norm(x: Array, p: float | None = None, axis: int | Sequence[int] | None = No
 
 
 @function("Prod", "x", primitive=True, defaults=_ALL)
-def _prod(x: Any, axes: Any = None, keep_dims: bool = False) -> Any:
+def _prod(x: Any, axes: Sequence[int] | None = None, keep_dims: bool = False) -> Any:
     return op.prod(x, axis=_axes("prod", axes, x), keepdims=keep_dims)
 
 

@@ -7,11 +7,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from compatgrad import _C
 from compatgrad.core.entering import entered
 
+from .. import parameter as _parameter
 from .._documents import merged
 from .._frontend import fe
-from ..parameter import parameter_scope
 
 _Description = tuple[str, str, str, bool]
 
@@ -94,11 +95,10 @@ def _made(
             kwargs = dict(zip(kwargs, entered(fe, tuple(kwargs.values())), strict=True))
         if len(args) > position:
             name, args = args[position], args[:position] + args[position + 1 :]
-        if name is None:
-            with parameter_scope(scope):
-                return func(*args, **kwargs)
-        with parameter_scope(name), parameter_scope(scope):
-            return func(*args, **kwargs)
+        outer = _parameter.current_scope
+        inner = _parameter._inside(outer if name is None else _parameter._inside(outer, name), scope)
+        # One call of the compiled module, so that Ctrl-C cannot leave the scope behind.
+        return _C.call_within((_parameter, "current_scope", inner), func, args, kwargs)
 
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     if shared is None:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..initializer import ConstantInitializer, UniformInitializer, calc_uniform_lim_glorot
-from ..parameter import get_parameter, get_parameter_or_create, set_parameter
+from ..parameter import _existing, get_parameter, get_parameter_or_create, set_parameter
 from ..variable import Variable
+
+_INT = frozenset((int,))
 
 # The shared sections of the docstrings of dense layers, and of convolutions, which also have those of `functions`.
 DENSE = """
@@ -55,15 +57,21 @@ def applied(function: Callable[[Any], Any] | None, parameter: Any) -> Any:
     return parameter if function is None or parameter is None else function(parameter)
 
 
-def weight(name: str, shape: Sequence[int], init: Any, fix: bool) -> Variable:
+def weight(
+    name: str, shape: Sequence[int], init: Any, fix: bool, default: Callable[..., Any] | None = None, *args: Any
+) -> Variable:
+    """The parameter `name`. If it is missing, it is initialized by `init`, or, if that is None, by `default(*args)`."""
+    found = _existing(name, shape, True, not fix)
+    if found is not None:
+        return found
+    if init is None and default is not None:
+        init = default(*args)
     return get_parameter_or_create(name, shape, init, True, not fix)
 
 
 def bias(shape: Sequence[int], init: Any, fix: bool, with_bias: bool = True, name: str = "b") -> Variable | None:
     """The parameter of the bias, initialized by `init` or zeros; None if `with_bias` is False."""
-    if not with_bias:
-        return None
-    return weight(name, shape, ConstantInitializer() if init is None else init, fix)
+    return weight(name, shape, init, fix, ConstantInitializer) if with_bias else None
 
 
 def axis_size(function: str, inp: Any, argument: str, axis: int) -> int:
@@ -71,18 +79,27 @@ def axis_size(function: str, inp: Any, argument: str, axis: int) -> int:
     axis."""
     if not hasattr(inp, "shape"):
         raise TypeError(f"{function}: the input must be a Variable or an NdArray, not {type(inp).__name__}")
-    if not isinstance(axis, Integral) or not -len(inp.shape) <= axis < len(inp.shape):
-        raise ValueError(f"{function}: {argument} is {axis!r}, but the input has the shape {inp.shape}")
-    return inp.shape[axis]
+    shape = inp.shape
+    if not (type(axis) is int or isinstance(axis, Integral)) or not -len(shape) <= axis < len(shape):
+        raise ValueError(f"{function}: {argument} is {axis!r}, but the input has the shape {shape}")
+    return shape[axis]
 
 
 def sizes(function: str, argument: str, value: Any) -> tuple[int, ...]:
     """A tuple of one size or of several. Raises TypeError with the names of the function and the argument unless they
     are whole numbers."""
+    if type(value) is int:
+        return (value,)
+    if type(value) is tuple and all_ints(value):
+        return value
     found = tuple(value) if isinstance(value, Iterable) else (value,)
     if not all(isinstance(n, Integral) or isinstance(n, float) and n.is_integer() for n in found):
         raise TypeError(f"{function}: {argument} must be integers, not {value!r}")
     return tuple(int(n) for n in found)
+
+
+def all_ints(values: Iterable[Any]) -> bool:
+    return _INT.issuperset(map(type, values))
 
 
 def kernel_sizes(function: str, kernel: Any) -> tuple[int, ...]:
@@ -95,9 +112,10 @@ def kernel_sizes(function: str, kernel: Any) -> tuple[int, ...]:
 def dense_shapes(function: str, inp: Any, n_outmaps: Any, base_axis: int) -> tuple[list[int], int, int]:
     """The lengths of the output axes of a dense layer, the number of its inputs and the number of its outputs."""
     outs = sizes(function, "n_outmaps", n_outmaps)
-    if base_axis != len(getattr(inp, "shape", ())):  # without axes after base_axis there is one input
+    shape = getattr(inp, "shape", ())
+    if base_axis != len(shape):  # without axes after base_axis there is one input
         axis_size(function, inp, "base_axis", base_axis)
-    return list(outs), math.prod(inp.shape[base_axis:]), math.prod(outs)
+    return list(outs), math.prod(shape[base_axis:]), math.prod(outs)
 
 
 def filter_shapes(

@@ -50,7 +50,7 @@ def affine(
         ((2, 4), {'affine/W': (3, 4), 'affine/b': (4,)})
     """
     outs, n_in, n_out = dense_shapes("affine", inp, n_outmaps, base_axis)
-    w = weight("W", [n_in, *outs], glorot(rng, n_in, n_out) if w_init is None else w_init, fix_parameters)
+    w = weight("W", [n_in, *outs], w_init, fix_parameters, glorot, rng, n_in, n_out)
     w = applied(apply_w, w)
     b = applied(apply_b, bias(outs, b_init, fix_parameters, with_bias))
     return F.affine(inp, w, b, base_axis)
@@ -113,7 +113,7 @@ _BIAS = [("b", "bias", "(outmaps,)", True)]
 
 def _binary(function, inp, n_outmaps, base_axis, w_init, wb_init, fix, rng):
     outs, n_in, n_out = dense_shapes(function, inp, n_outmaps, base_axis)
-    w = weight("W", [n_in, *outs], glorot(rng, n_in, n_out) if w_init is None else w_init, fix)
+    w = weight("W", [n_in, *outs], w_init, fix, glorot, rng, n_in, n_out)
     wb_init = glorot(rng, n_in, n_out) if wb_init is None else wb_init
     return outs, w, get_parameter_or_create("Wb", [n_in, *outs], wb_init, False)
 
@@ -221,7 +221,7 @@ def inq_affine(
         array([[0.625]], dtype=float32)
     """
     outs, n_in, n_out = dense_shapes("inq_affine", inp, n_outmaps, base_axis)
-    w = weight("W", [n_in, *outs], glorot(rng, n_in, n_out) if w_init is None else w_init, fix_parameters)
+    w = weight("W", [n_in, *outs], w_init, fix_parameters, glorot, rng, n_in, n_out)
     fixed = get_parameter_or_create("I", [n_in, *outs], ConstantInitializer() if i_init is None else i_init, False)
     b = bias(outs, b_init, fix_parameters, with_bias)
     return F.inq_affine(inp, w, fixed, b, base_axis, num_bits, inq_iterations, selection_algorithm, seed)
@@ -259,9 +259,12 @@ def embed(
         array([[4., 5.],
                [0., 1.]], dtype=float32)
     """
-    if initializer is None:
-        initializer = UniformInitializer((-np.sqrt(3.0), np.sqrt(3.0)))
-    return F.embed(inp, applied(apply_w, weight("W", [n_inputs, n_features], initializer, fix_parameters)))
+    w = weight("W", [n_inputs, n_features], initializer, fix_parameters, _rows)
+    return F.embed(inp, applied(apply_w, w))
+
+
+def _rows() -> UniformInitializer:
+    return UniformInitializer((-np.sqrt(3.0), np.sqrt(3.0)))
 
 
 @layer("prelu", [("slope", "negative slope", "() if shared else (inp.shape[base_axis],)", True)])

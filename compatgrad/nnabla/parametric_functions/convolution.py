@@ -55,7 +55,7 @@ _FILTERS = [("W", "filters", "(outmaps, inmaps // group, *kernel)", True)]
 
 def _filters(function, inp, outmaps, kernel, group, channel_last, base_axis, init, fix, rng):
     channels, one = filter_shapes(function, inp, kernel, group, channel_last, base_axis)
-    return weight("W", (outmaps, *one), glorot(rng, channels, outmaps, kernel) if init is None else init, fix)
+    return weight("W", (outmaps, *one), init, fix, glorot, rng, channels, outmaps, kernel)
 
 
 @layer("conv", _FILTERS + _BIAS, FILTERS, CONVOLUTION)
@@ -173,8 +173,7 @@ def depthwise_convolution(
     channels = axis_size("depthwise_convolution", inp, "base_axis", base_axis)
     kernel = kernel_sizes("depthwise_convolution", kernel)
     outmaps = channels * multiplier
-    init = glorot(rng, outmaps, channels, kernel) if w_init is None else w_init
-    w = weight("W", (outmaps, *kernel), init, fix_parameters)
+    w = weight("W", (outmaps, *kernel), w_init, fix_parameters, glorot, rng, outmaps, channels, kernel)
     b = bias((outmaps,), b_init, fix_parameters, with_bias)
     return F.depthwise_convolution(inp, w, b, base_axis, pad, stride, dilation, multiplier)
 
@@ -220,7 +219,7 @@ def deconvolution(
     kernel = kernel_sizes("deconvolution", kernel)
     outs = outmaps // group
     shape = (channels, *kernel, outs) if channel_last else (channels, outs, *kernel)
-    w = weight("W", shape, glorot(rng, outmaps, channels, kernel) if w_init is None else w_init, fix_parameters)
+    w = weight("W", shape, w_init, fix_parameters, glorot, rng, outmaps, channels, kernel)
     w = applied(apply_w, w)
     b = applied(apply_b, bias((outmaps,), b_init, fix_parameters, with_bias))
     return F.deconvolution(inp, w, b, base_axis, pad, stride, dilation, group, channel_last, output_padding)
@@ -264,8 +263,7 @@ def depthwise_deconvolution(
     if divisor < 1:
         raise ValueError(f"depthwise_deconvolution: divisor must be positive, not {divisor}")
     kernel = kernel_sizes("depthwise_deconvolution", kernel)
-    init = glorot(rng, channels, channels, kernel) if w_init is None else w_init
-    w = weight("W", (channels, *kernel), init, fix_parameters)
+    w = weight("W", (channels, *kernel), w_init, fix_parameters, glorot, rng, channels, channels, kernel)
     b = bias((channels // divisor,), b_init, fix_parameters, with_bias)
     return F.depthwise_deconvolution(inp, w, b, base_axis, pad, stride, dilation, divisor)
 
@@ -408,7 +406,7 @@ _BINARY += [("Wb", "binary filters", "(outmaps, inmaps // group, *kernel)", Fals
 def _binary(function, inp, outmaps, kernel, group, base_axis, w_init, wb_init, fix, rng):
     channels, kernel = axis_size(function, inp, "base_axis", base_axis), kernel_sizes(function, kernel)
     shape = (outmaps, channels // group, *kernel)
-    w = weight("W", shape, glorot(rng, channels, outmaps, kernel) if w_init is None else w_init, fix)
+    w = weight("W", shape, w_init, fix, glorot, rng, channels, outmaps, kernel)
     wb_init = glorot(rng, channels, outmaps, kernel) if wb_init is None else wb_init
     return w, get_parameter_or_create("Wb", shape, wb_init, False)
 

@@ -1,13 +1,13 @@
-"""Draws the figures of docs/benchmarks.md (`make figures`): its tables as bars, recorded runs as curves."""
+"""Draws the figures of docs/benchmarks.md (`make figures`): recorded runs as bars and curves."""
 
 from __future__ import annotations
 
 import json
 import math
-import re
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
+from tests.benchmarks import tables as figures
 from tests.docs.site import pages
 
 PICTURES = pages.ROOT / "docs/pictures"
@@ -21,12 +21,7 @@ _WORKLOADS = {
     "lstm_lm": "LSTM",
     "wgan_gp": "gradient penalty",
 }
-# which row of the tables is a workload of which frontend
-_ROWS = {
-    "Chainer": {"chain fb": "chain fb, Chainer program", "chain dbl": "chain dbl, Chainer program"},
-    "nnabla": {name: f"{name}, static" for name in _WORKLOADS},
-    "MXNet": {},
-}
+_PROGRAMS = {"Chainer": "compatgrad", "nnabla": "nn static", "MXNet": "mx"}
 # what the curves of a recorded run are called
 _CURVES = {
     "native": "compatgrad, native API",
@@ -50,34 +45,14 @@ class Bar(NamedTuple):
     ratio: float | None
 
 
-def tables() -> dict[str, list[dict[str, str]]]:
-    """The rows of the tables of workloads, by the frontend that their heads name."""
-    found: dict[str, list[dict[str, str]]] = {}
-    head: list[str] = []
-    frontend = None
-    for line in (pages.ROOT / "docs/benchmarks.md").read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("| ") else []
-        if cells and cells[0] == "workload":
-            head = cells
-            frontend = next(name for name in _ROWS if name in head)
-        elif cells and frontend and not set(line) <= set("|- :"):
-            found.setdefault(frontend, []).append(dict(zip(head, cells, strict=True)))
-        elif not cells:
-            frontend = None
-    return found
-
-
-def bars(column: str, invert: bool) -> dict[str, list[Bar]]:
-    """For each workload, a bar for each frontend: the number in the column that begins with `column`, or 1 over it."""
-    rows = tables()
+def bars(against: str | None = None) -> dict[str, list[Bar]]:
+    """For each workload, a bar for each frontend: compatgrad's time over that of another program, or the original's."""
+    rows = {row[:3]: recorded for row, recorded in figures.load()[0].items() if row[3:] in (("ms", 1), ("us/op", 1))}
     found: dict[str, list[Bar]] = {}
     for workload, shown in _WORKLOADS.items():
-        for frontend, names in _ROWS.items():
-            row = next(r for r in rows[frontend] if r["workload"] == names.get(workload, workload))
-            text = next(value for name, value in row.items() if name.startswith(column))
-            number = re.match(r"[\d.]+$", text)
-            ratio = None if number is None else 1 / float(text) if invert else float(text)
-            found.setdefault(shown, []).append(Bar(frontend, ratio))
+        for frontend, program in _PROGRAMS.items():
+            row = rows.get((workload, program, against or figures.ORIGINALS[program]))
+            found.setdefault(shown, []).append(Bar(frontend, row["ratio"] if row else None))
     return found
 
 
@@ -175,8 +150,8 @@ def plots() -> dict[str, str]:
     return {
         "orders.svg": draw_curves("Microseconds for a derivative, by its order", order, curves("order")),
         "batches.svg": draw_curves("Milliseconds for a training step, by the size of the batch", size, curves("batch")),
-        "speed-original.svg": draw("Time of a step, divided by the original's", bars("× faster", invert=True)),
-        "speed-torch.svg": draw("Time of a step, divided by that of a PyTorch program", bars("× torch", invert=False)),
+        "speed-original.svg": draw("Time of a step, divided by the original's", bars()),
+        "speed-torch.svg": draw("Time of a step, divided by that of a PyTorch program", bars("torch")),
     }
 
 

@@ -18,7 +18,7 @@ __attribute__((visibility("default"))) void convolve(const int64_t* n, const flo
 }
 __attribute__((visibility("default"))) void filter_grad(const int64_t* n, const float* x, const float* gy, float* gw) {
   const Winograd s{n[0], n[1], n[2], n[3], n[4], {n[5], n[6]}};
-  const int64_t size = winograd_memory(s, false);
+  const int64_t size = winograd_grad_w_memory(s);
   const std::unique_ptr<float[]> memory(new float[size]);
   std::fill_n(memory.get(), size, std::numeric_limits<float>::quiet_NaN());
   winograd_grad_w(s, x, gy, gw, memory.get());

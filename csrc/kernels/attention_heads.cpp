@@ -1,0 +1,175 @@
+#include "kernels/attention_heads.h"
+
+#include <cmath>
+#include <utility>
+
+#include "kernels/dense_loops.h"
+#include "kernels/threads.h"
+#include "kernels/workspace.h"
+
+namespace cg::kernels {
+namespace heads {
+
+using dense_loops::Block, dense_loops::kRows, lanes::L, lanes::V;
+constexpr int kLanes = 2 * L;  // rows of q at a time
+
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
+// simd::exp for x <= 0 or NaN.
+CG_INLINE V exp_of(const V& x) {
+  using Bits = unsigned __attribute__((vector_size(4 * L)));
+  const V shifted = x * 1.44269504f + 12582912.0f;
+  const V n = shifted - 12582912.0f;
+  const V r = n * 2.12194440e-4f + (n * -0.693359375f + x);
+  V p = r * (1.0f / 5040) + 1.0f / 720;
+  p = p * r + 1.0f / 120;
+  p = p * r + 1.0f / 24;
+  p = p * r + 1.0f / 6;
+  p = p * r + 0.5f;
+  p = p * r * r + r;
+  const V power = reinterpret_cast<V>((reinterpret_cast<Bits>(shifted) + 127u) << 23);
+  const V y = power * p + power;
+  return x < -87.0f ? V{} : y;
+}
+
+// Replaces each column of s (m, kLanes) by the softmax of scale s + mask. mask: of the same shape, or null.
+CG_INLINE void softmax_of_columns(float* s, const float* mask, int64_t m, float scale) {
+  V top[2], sum[2] = {};
+  for (V& t : top) t = V{} - HUGE_VALF;
+  for (int64_t j = 0; j < m; ++j)
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      float* const at = s + j * kLanes + i * L;
+      V v, added = {};
+      lanes::load(v, at);
+      if (mask) lanes::load(added, mask + j * kLanes + i * L);
+      v = v * scale + added;
+      lanes::store(at, v);
+      top[i] = v > top[i] ? v : top[i];
+    }
+  for (int64_t j = 0; j < m; ++j)
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      float* const at = s + j * kLanes + i * L;
+      V v;
+      lanes::load(v, at);
+      v = exp_of(v - top[i]);
+      lanes::store(at, v);
+      sum[i] += v;
+    }
+  for (V& t : sum) t = 1.0f / t;
+  for (int64_t j = 0; j < m; ++j)
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      float* const at = s + j * kLanes + i * L;
+      V v;
+      lanes::load(v, at);
+      v *= sum[i];
+      lanes::store(at, v);
+    }
+}
+
+#define CG_HEADS_LOOP \
+  __attribute__((optimize("O3", "no-math-errno", "no-trapping-math"), target(CG_KERNEL_V4), noinline))
+CG_HEADS_LOOP void softmax_loop(float* s, const float* mask, int64_t m, float scale) {
+  softmax_of_columns(s, mask, m, scale);
+}
+CG_HEADS_LOOP void product_3(const Block& t) { dense_loops::multiply<3, kLanes>(t); }
+CG_HEADS_LOOP void product_2(const Block& t) { dense_loops::multiply<2, kLanes>(t); }
+CG_HEADS_LOOP void product_1(const Block& t) { dense_loops::multiply<1, kLanes>(t); }
+#else
+void softmax_loop(float*, const float*, int64_t, float) {}
+void product_3(const Block&) {}
+void product_2(const Block&) {}
+void product_1(const Block&) {}
+#endif
+
+namespace {
+
+// Copies kLanes rows of x, or as many as there are, to the lanes of `to` (columns, kLanes).
+void to_lanes(const float* x, int64_t pitch, int64_t rows, int64_t columns, float* to) {
+  for (int i = 0; i < 2; ++i) {
+    const int here = static_cast<int>(std::clamp<int64_t>(rows - i * L, 0, L));
+    dense_loops::transpose_rows(x + i * L * pitch, pitch, here, columns, to + i * L, kLanes);
+  }
+}
+
+// The memory of a thread, and what it computes.
+class Lanes {
+ public:
+  explicit Lanes(const Attention<float>& s)
+      : s_(s),
+        q_(s.d * kLanes, false),
+        scores_(s.m * kLanes, false),
+        mask_(s.m * kLanes, false),
+        y_(kRows * s.e, false) {}
+
+  void compute(const Attention<float>::Head& head, int64_t first, float* y) {
+    const int64_t rows = std::min<int64_t>(kLanes, s_.n - first);
+    to_lanes(head.q + first * s_.q_row, s_.q_row, rows, s_.d, q_.get());
+    for (int64_t j = 0; j < s_.m; j += kRows) {
+      const int64_t here = std::min(j, s_.m - kRows);
+      dense_loops::multiply_rows(2, {head.k + here * s_.k_row, s_.k_row, q_.get(), kLanes, s_.d, nullptr, scores(here),
+                                     kLanes, false, nullptr});
+    }
+    softmax_loop(scores_.get(), mask(head, first, rows), s_.m, s_.scale);
+    for (int64_t r = 0; r < rows; r += kRows) {
+      if (r + kRows <= rows) {
+        product(head, r, y + r * s_.e);
+      } else {
+        product(head, r, y_.get());
+        std::memcpy(y + r * s_.e, y_.get(), (rows - r) * s_.e * sizeof(float));
+      }
+    }
+  }
+
+ private:
+  float* scores(int64_t key) const { return scores_.get() + key * kLanes; }
+  // The mask in the order of the scores. Heads that follow each other mostly have the same one.
+  const float* mask(const Attention<float>::Head& head, int64_t first, int64_t rows) {
+    if (!head.mask) return nullptr;
+    const float* const at = head.mask + first * s_.mask_row;
+    if (std::exchange(seen_, at) == at) return mask_.get();
+    if (s_.mask_column)
+      to_lanes(at, s_.mask_row, rows, s_.m, mask_.get());
+    else
+      for (int64_t i = 0; i < s_.m * kLanes; ++i)
+        mask_.get()[i] = i % kLanes < rows ? at[i % kLanes * s_.mask_row] : 0.0f;
+    return mask_.get();
+  }
+  void product(const Attention<float>::Head& head, int64_t row, float* y) const {
+    for (int64_t c = 0; c < s_.e;) {
+      const int64_t left = (s_.e - c) / L, width = left == 4 ? 2 : std::min<int64_t>(left, 3);
+      const Block t{scores_.get() + row, 0, head.v + c, s_.v_row, s_.m, nullptr, y + c, s_.e, false, nullptr};
+      (width == 3 ? product_3 : width == 2 ? product_2 : product_1)(t);
+      c += width * L;
+    }
+  }
+
+  const Attention<float>& s_;
+  const Workspace<float> q_, scores_, mask_, y_;
+  const float* seen_ = nullptr;
+};
+
+}  // namespace
+}  // namespace heads
+
+bool attention_in_lanes(int64_t n, int64_t m) {
+  constexpr int64_t kMost = 512;  // keys whose scores stay in a level-2 cache beside k and v
+  return dense_loops::has_loops() && n >= dense_loops::kRows && m >= dense_loops::kRows && m <= kMost;
+}
+bool attention_heads_fit(const Attention<float>& s) {
+  return attention_in_lanes(s.n, s.m) && !s.causal && s.e % lanes::L == 0;
+}
+
+void attention_heads(const Attention<float>& s, float* y) {
+  const int64_t count = static_cast<int64_t>(s.heads.size()), tiles = (s.n + heads::kLanes - 1) / heads::kLanes;
+  in_threads(count * tiles, std::max<int64_t>(1, kGrain / (s.m * (s.d + s.e))), [&](int64_t from, int64_t to) {
+    heads::Lanes lanes(s);
+    for (int64_t i = from; i < to; ++i) {
+      const int64_t head = i % count, first = i / count * heads::kLanes;
+      lanes.compute(s.heads[head], first, y + (head * s.n + first) * s.e);
+    }
+  });
+}
+
+}  // namespace cg::kernels

@@ -1,0 +1,138 @@
+#include "kernels/dense.h"
+
+#include <utility>
+
+#include "kernels/dense_loops.h"
+#include "kernels/threads.h"
+#include "kernels/workspace.h"
+
+namespace cg::kernels {
+namespace dense_loops {
+
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
+#define CG_DENSE_LOOP \
+  __attribute__((optimize("O3", "no-math-errno", "no-trapping-math"), target(CG_KERNEL_V4), noinline))
+CG_DENSE_LOOP void multiply_3(const Block& t) { multiply<3, 0>(t); }
+CG_DENSE_LOOP void multiply_2(const Block& t) { multiply<2, 0>(t); }
+CG_DENSE_LOOP void multiply_1(const Block& t) { multiply<1, 0>(t); }
+CG_DENSE_LOOP void transpose_rows(const float* x, int64_t pitch, int rows, int64_t depth, float* to, int64_t next) {
+  transpose(x, pitch, rows, depth, to, next);
+}
+bool has_loops() { return simd_level() >= 4; }
+#else
+void multiply_3(const Block&) {}
+void multiply_2(const Block&) {}
+void multiply_1(const Block&) {}
+void transpose_rows(const float*, int64_t, int, int64_t, float*, int64_t) {}
+bool has_loops() { return false; }
+#endif
+
+void multiply_rows(int width, const Block& t) { (width == 3 ? multiply_3 : width == 2 ? multiply_2 : multiply_1)(t); }
+
+namespace {
+
+// A panel of 48 columns and this depth stays in a level-2 cache beside the numbers that pass through it.
+constexpr int64_t kMostDepth = 1024;
+
+// How many columns of x are multiplied at a time, so that all parts are about the same.
+int64_t most_of(int64_t depth) {
+  const int64_t parts = (depth + kMostDepth - 1) / kMostDepth;
+  return vectors((depth + parts - 1) / parts) * L;
+}
+
+// The columns `first` to `last` - 1 of the rows `top` to `bottom` - 1 of the result, in one thread.
+class Part {
+ public:
+  Part(const Dense& p, int64_t top, int64_t bottom, int64_t first, int64_t last)
+      : p_(p),
+        top_(top),
+        bottom_(bottom),
+        first_(first),
+        last_(last),
+        most_(most_of(p.depth)),
+        panel_(most_ * kWidth * L, false) {}
+
+  void compute() {
+    for (from_ = 0; from_ < p_.depth; from_ += most_) {
+      depth_ = std::min(most_, p_.depth - from_);
+      for (int64_t c = first_; c < last_; c += kWidth * L) {
+        const int width = static_cast<int>(std::min<int64_t>(vectors(last_ - c), kWidth));
+        columns(c, width, std::min(width * L, static_cast<int>(last_ - c)));
+      }
+    }
+  }
+
+ private:
+  void columns(int64_t c, int width, int count) {
+    for (int j = 0; j < width; ++j)
+      transpose_rows(p_.w + (c + j * L) * p_.w_pitch + from_, p_.w_pitch, std::min(L, count - j * L), depth_,
+                     panel_.get() + j * L, width * L);
+    for (int64_t row = top_; row < bottom_; row += kRows) {
+      const int64_t here =
+          std::min(row, p_.rows - kRows);  // the last rows may be computed twice; they are written once
+      const float* const bias = p_.bias && from_ == 0 ? p_.bias + c : nullptr;
+      const Block t{p_.x + here * p_.x_pitch + from_,
+                    p_.x_pitch,
+                    panel_.get(),
+                    width * L,
+                    depth_,
+                    bias,
+                    p_.y + here * p_.y_pitch + c,
+                    p_.y_pitch,
+                    from_ > 0,
+                    ahead(c + kWidth * L + (row - top_) / kRows)};
+      if (row == here && count == width * L)
+        whole(width, t);
+      else
+        some(width, t, static_cast<int>(row - here), count);
+    }
+  }
+  // A row of the next panel, which is fetched while a block of rows is multiplied by this one.
+  const float* ahead(int64_t column) const { return column < last_ ? p_.w + column * p_.w_pitch + from_ : nullptr; }
+  static void whole(int width, const Block& t) {
+    for (int r = 0; r < kRows; ++r)  // y is written when the sums are complete, and would not be in a cache
+      for (int j = 0; j < width; ++j) __builtin_prefetch(t.y + r * t.y_pitch + j * L, 1);
+    multiply_rows(width, t);
+  }
+  // Writes the rows of a block from `first` on and its first `count` columns alone.
+  static void some(int width, const Block& t, int first, int count) {
+    alignas(4 * L) float tile[kRows][kWidth * L];
+    Block all = t;
+    all.y = tile[0], all.y_pitch = kWidth * L, all.bias = nullptr, all.add = false;
+    multiply_rows(width, all);
+    for (int r = first; r < kRows; ++r)
+      for (int i = 0; i < count; ++i) {
+        float& to = t.y[r * t.y_pitch + i];
+        to = tile[r][i] + (t.add ? to : t.bias ? t.bias[i] : 0.0f);
+      }
+  }
+
+  const Dense& p_;
+  const int64_t top_, bottom_, first_, last_, most_;
+  const Workspace<float> panel_;
+  int64_t from_ = 0, depth_ = 0;  // the columns of x that are multiplied
+};
+
+}  // namespace
+}  // namespace dense_loops
+
+bool dense_fits(int64_t rows, int64_t depth, int64_t columns) {
+  return dense_loops::has_loops() && rows >= dense_loops::kRows && columns >= dense_loops::L && depth >= dense_loops::L;
+}
+
+void dense(const Dense& p) {
+  constexpr int64_t kLeast = 1 << 18;  // products from which on another thread saves time
+  const bool by_columns = p.columns >= p.rows;
+  const int64_t unit = by_columns ? dense_loops::kWidth * dense_loops::L : dense_loops::kRows,
+                all = by_columns ? p.columns : p.rows;
+  const int64_t products = unit * p.depth * (by_columns ? p.rows : p.columns);
+  in_threads((all + unit - 1) / unit, std::max<int64_t>(1, kLeast / products), [&](int64_t from, int64_t to) {
+    const int64_t first = from * unit, last = std::min(to * unit, all);
+    if (by_columns)
+      dense_loops::Part(p, 0, p.rows, first, last).compute();
+    else
+      dense_loops::Part(p, first, last, 0, p.columns).compute();
+  });
+}
+
+}  // namespace cg::kernels

@@ -1,0 +1,107 @@
+// The loops of dense.cpp and attention_heads.cpp, for processors with AVX-512. Blocks of kRows rows of a matrix a are
+// multiplied in registers by a panel: up to kWidth vectors of columns of the other matrix, one row after the other.
+#pragma once
+#include <algorithm>
+
+#include "kernels/dense.h"
+#include "kernels/lanes.h"
+
+namespace cg::kernels::dense_loops {
+
+using lanes::L;
+using lanes::V;
+
+inline int64_t vectors(int64_t n) { return (n + L - 1) / L; }
+
+constexpr int kRows = 8, kWidth = 3;  // 24 sums are registers, and 8 rows and 3 vectors need few loads for them
+
+// A block of kRows rows of the result times a panel.
+struct Block {
+  const float* a;       // the first number of the first row
+  int64_t a_pitch;      // between rows; unused if the rows lie side by side
+  const float* panel;   // N vectors in a row for each number of a row of a
+  int64_t panel_pitch;  // numbers from one row of the panel to the next
+  int64_t depth;
+  const float* bias;  // of the panel's columns, or null
+  float* y;
+  int64_t y_pitch;
+  bool add;            // to what y contains, instead of a bias
+  const float* ahead;  // what is fetched from memory meanwhile, as many numbers as `depth`, or null
+};
+
+// step: 0, or the numbers between two columns of a if its rows lie side by side.
+template <int N, int step>
+CG_INLINE void add_column(V (&sum)[kRows][N], const float* const (&row)[kRows], int64_t k, const float* b) {
+  V v[N];
+#pragma GCC unroll 3
+  for (int j = 0; j < N; ++j) lanes::load(v[j], b + j * L);
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    const float x = step ? row[0][k * step + r] : row[r][k];
+#pragma GCC unroll 3
+    for (int j = 0; j < N; ++j) sum[r][j] += x * v[j];
+  }
+}
+// This function does nothing else: compilers keep all sums and pointers in registers only if no others are needed.
+template <int N, int step>
+CG_INLINE void multiply(const Block& t) {
+  V sum[kRows][N];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 3
+    for (int j = 0; j < N; ++j) sum[r][j] = V{};
+  const float* row[kRows];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) row[r] = t.a + r * t.a_pitch;
+  const int64_t depth = t.depth, pitch = t.panel_pitch;
+  const float *b = t.panel, *const ahead = t.ahead;
+  int64_t k = 0;
+  if (ahead) {
+    while (k + L <= depth) {
+      __builtin_prefetch(ahead + k, 0, 2);
+      const int64_t end = k + L;
+#pragma GCC unroll 2
+      for (; k < end; ++k, b += pitch) add_column<N, step>(sum, row, k, b);
+    }
+  }
+#pragma GCC unroll 2
+  for (; k < depth; ++k, b += pitch) add_column<N, step>(sum, row, k, b);
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 3
+    for (int j = 0; j < N; ++j) {
+      float* const to = t.y + r * t.y_pitch + j * L;
+      V before = {};
+      if (t.add)
+        lanes::load(before, to);
+      else if (t.bias)
+        lanes::load(before, t.bias + j * L);
+      const V s = sum[r][j] + before;
+      lanes::store(to, s);
+    }
+}
+
+// Copies `depth` numbers of up to L rows, which lie `pitch` numbers apart, into vectors with one number of each row,
+// `next` numbers apart; missing rows are zeros.
+CG_INLINE void transpose(const float* x, int64_t pitch, int rows, int64_t depth, float* to, int64_t next) {
+  int64_t k = 0;
+  if (rows == L) {
+    for (; k + L <= depth; k += L) {
+      V v[L];
+#pragma GCC unroll 16
+      for (int l = 0; l < L; ++l) lanes::load(v[l], x + l * pitch + k);
+      lanes::transpose(v);
+#pragma GCC unroll 16
+      for (int l = 0; l < L; ++l) lanes::store(to + (k + l) * next, v[l]);
+    }
+  }
+  for (; k < depth; ++k)
+    for (int l = 0; l < L; ++l) to[k * next + l] = l < rows ? x[l * pitch + k] : 0.0f;
+}
+// Whether the processor has the instructions for the two functions below, which must not be called otherwise.
+bool has_loops();
+// A panel has `width` vectors in a row; the rows of a do not lie side by side.
+void multiply_rows(int width, const Block& t);
+void transpose_rows(const float* x, int64_t pitch, int rows, int64_t depth, float* to, int64_t next);
+
+}  // namespace cg::kernels::dense_loops
