@@ -11,7 +11,7 @@ import torch
 
 from compatgrad import _C
 
-__all__ = ["Convolution", "Dense", "affine", "available"]
+__all__ = ["Convolution", "Dense", "Tiling", "affine", "available"]
 
 _ACTIVATIONS = ("none", "relu", "hardtanh", "leaky_relu")
 _MANY_ROWS = 64  # from which MKL multiplies by an ordered matrix faster than oneDNN
@@ -229,6 +229,43 @@ class Dense:
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         y: torch.Tensor = self._multiply(x, *self._after)
         return y.relu_() if self._rectify else y
+
+
+class Tiling:
+    """A transposed convolution whose windows touch and do not overlap, with a fixed weight, then relu if `rectify`.
+
+    Each number of the input becomes a window of the result: one product of matrices. Results have channels last in
+    memory; inputs may have any order.
+
+    Args:
+        weight: float32, shape (input channels, channels, height, width), also the strides.
+        bias: one number per channel, or None.
+        places: batch times height times width of the inputs for which the weight is ordered; others work, too.
+        rectify: whether negative results become 0.
+
+    Raises:
+        RuntimeError: torch has no oneDNN.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.fixed_layers import Tiling
+        >>> Tiling(torch.ones(1, 1, 1, 2), None, 2, rectify=False)(torch.tensor([[[[1.0, 2.0]]]]))
+        tensor([[[[1., 1., 2., 2.]]]])
+
+    Source: `compatgrad/core/fixed_layers.py`.
+    """
+
+    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, places: int, rectify: bool) -> None:
+        self._window = weight.shape[2:]
+        rows = weight.permute(2, 3, 1, 0).reshape(-1, weight.shape[0])
+        spread = None if bias is None else bias.repeat(self._window.numel())
+        self._product = Dense(rows.contiguous(), spread, places, rectify)
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        n, channels, height, width = x.shape
+        windows = self._product(x.permute(0, 2, 3, 1).reshape(-1, channels)).view(n, height, width, *self._window, -1)
+        down, across = self._window
+        return windows.transpose(2, 3).reshape(n, height * down, width * across, -1).permute(0, 3, 1, 2)
 
 
 def affine(x: torch.Tensor, factor: torch.Tensor, addend: torch.Tensor, rectify: bool) -> torch.Tensor:

@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from compatgrad import _C
 from compatgrad.core import fixed_layers
-from compatgrad.core.fixed_layers import Convolution, Dense
+from compatgrad.core.fixed_layers import Convolution, Dense, Tiling
 
 pytestmark = pytest.mark.skipif(not fixed_layers.available(), reason="torch has no oneDNN")
 
@@ -162,6 +162,19 @@ def test_dense_layers(rows, rectify, biased):
     layer = Dense(w, b, rows, rectify)
     for given in (x, x[:1], torch.cat([x, x])):  # the layer is made for as many rows as x has
         expected = F.linear(given.double(), w.double(), None if b is None else b.double())
+        close(layer(given), expected.relu() if rectify else expected)
+
+
+@pytest.mark.parametrize("window", [(2, 2), (1, 3), (3, 2)])
+@pytest.mark.parametrize("rectify", [False, True])
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("size", [(1, 2, 3), (3, 5, 6)])
+def test_transposed_convolutions_whose_windows_touch(window, rectify, biased, size):
+    n, height, width = size
+    x, w, b = data(n, 70, height, width), data(70, 32, *window), data(32) if biased else None
+    layer = Tiling(w, b, n * height * width, rectify)
+    expected = F.conv_transpose2d(x.double(), w.double(), None if b is None else b.double(), window)
+    for given in (x, x.contiguous(memory_format=torch.channels_last)):
         close(layer(given), expected.relu() if rectify else expected)
 
 

@@ -126,6 +126,8 @@ class _Compiler:
                 self.variable(node)
             elif _is_convolution(node) and self.fixed(node) is not None:
                 self.convolution(node)
+            elif _is_tiling(node) and self.fixed(node) is not None:
+                self.tiling(node)
             elif node.op == "elemwise_add" and any(id(n) in self.waiting for n, _ in node.inputs):
                 self.sum(node)
             else:
@@ -213,6 +215,14 @@ class _Compiler:
         found = None if after is None else _activation(after)
         return (node, "none", ()) if after is None or found is None else (after, *found)
 
+    def rectified(self, node: Node) -> tuple[Node, bool]:
+        """The relu that alone reads `node` and gets no step of its own, and True; without one `node` and False."""
+        last, name, _ = self.activation_after(node)
+        if name != "relu":
+            last = node
+        self.done.add(id(last))
+        return last, name == "relu"
+
     def convolution(self, node: Node) -> None:
         data, last = node.inputs[0][0], node
         weight, bias = (*(self.fixed(node) or ()), None)[:2]
@@ -242,12 +252,9 @@ class _Compiler:
             make, data = self.waiting.pop(id(first))
             self.step(first, make(), [data])
         make, data = self.waiting.pop(id(second))
-        last, name, _ = self.activation_after(node)
-        if name != "relu":
-            last, name = node, "none"
-        self.done.add(id(last))
+        last, relu = self.rectified(node)
         place = self.place[id(first)]
-        layer = make(name)
+        layer = make("relu" if relu else "none")
         spare = self.fresh[place] and self.left[place] == 1
         self.step(last, layer.add_to if spare else partial(_add, layer), [first, data])
 
@@ -255,14 +262,25 @@ class _Compiler:
         data = node.inputs[0][0]
         weight, bias = (*(self.fixed(node) or ()), None)[:2]
         x, flat = self.value(data), flag(node.params, "flatten", True)
-        last, name, _ = self.activation_after(node)
-        if name != "relu":
-            last, name = node, "none"
-        self.done.add(id(last))
+        last, relu = self.rectified(node)
         rows = x.shape[0] if flat else x.shape[:-1].numel()
-        layer = fixed_layers.Dense(weight.contiguous(), bias, rows, name == "relu")
+        layer = fixed_layers.Dense(weight.contiguous(), bias, rows, relu)
         self.packed += rows >= _ROWS
         self.step(last, partial(_rows, layer, flat), [data])
+
+    def tiling(self, node: Node) -> None:
+        """A transposed convolution whose windows do not overlap, with the normalization and the relu after it."""
+        data, last = node.inputs[0][0], node
+        weight, bias = (*(self.fixed(node) or ()), None)[:2]
+        norm = self.norm_after(node)
+        if norm is not None:
+            weight, bias = self.folded(norm, weight.transpose(0, 1), bias)
+            weight, last = weight.transpose(0, 1), norm
+        self.done.add(id(last))
+        last, relu = self.rectified(last)
+        size = self.value(data).shape
+        self.packed += 1
+        self.step(last, fixed_layers.Tiling(weight, bias, size[0] * size[2:].numel(), relu), [data])
 
     # ---- other operators ----
 
@@ -277,11 +295,8 @@ class _Compiler:
             shape[_axis(node)] = -1
             ones = torch.ones(self.value(sources[0]).shape[_axis(node)])
             factor, addend = (t.reshape(shape) for t in self.folded(node, ones, None))
-            last, name, _ = self.activation_after(node)
-            if name != "relu":
-                last, name = node, "none"
-            self.done.add(id(last))
-            affine = partial(fixed_layers.affine, factor=factor, addend=addend, rectify=name == "relu")
+            last, relu = self.rectified(node)
+            affine = partial(fixed_layers.affine, factor=factor, addend=addend, rectify=relu)
             self.step(last, affine, sources[:1])
         elif node.op == "FullyConnected" and (self.fixed(node) or (torch.empty(0),))[0].numel() >= LARGE:
             self.dense(node)
@@ -308,6 +323,19 @@ def _is_convolution(node: Node) -> bool:
     """Whether oneDNN's operator computes the convolution: over two axes, with channels before them."""
     p = node.params
     return node.op == "Convolution" and len(parse(p["kernel"])) == 2 and p.get("layout", "None") in ("NCHW", "None")
+
+
+def _is_tiling(node: Node) -> bool:
+    """Whether a transposed convolution over two axes writes windows that touch and do not overlap."""
+    p = {k: parse(v) for k, v in node.params.items()} if node.op == "Deconvolution" else {}
+    kernel = p.get("kernel", ())
+    return (
+        len(kernel) == 2
+        and p.get("layout") in (None, "NCHW")
+        and tuple(p.get("stride") or (1, 1)) == tuple(kernel)
+        and not any((*(p.get("pad") or ()), *(p.get("adj") or ()), *(p.get("target_shape") or ())))
+        and {*(p.get("dilate") or (1,)), p.get("num_group", 1)} == {1}
+    )
 
 
 def _is_norm(node: Node) -> bool:
