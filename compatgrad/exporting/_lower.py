@@ -72,6 +72,8 @@ class _Lowering:
                 raise _Unsuited
         (result,) = self.gm.graph.find_nodes(op="output")
         self._refuse_written(result)
+        if any(y not in self.places for y in result.args[0]):
+            raise _Unsuited
         results = [self.places[y] for y in result.args[0]]
         steps = _folds.folded(self.steps, [*results, *[p for _, _, p in self.writes]])
         tape = Tape(self.dtype, count, steps, constants=self.constants)
@@ -196,7 +198,9 @@ class _Lowering:
     def _call(self, node: Any, value: Any) -> None:
         several = isinstance(value, (tuple, list))
         values = list(value) if several else [value]
-        if not all(isinstance(v, torch.Tensor) or v is None for v in values):
+        if not all(isinstance(v, torch.Tensor) or (v is None and several) for v in values):
+            raise _Unsuited
+        if any(x not in self.places for x in node.all_input_nodes):
             raise _Unsuited
         if several and any(self._viewed(node, v) is not None for v in values if v is not None):
             return  # `_item` finds the parts

@@ -78,8 +78,10 @@ def _neg(tape: Any, node: Any, like: torch.Tensor) -> Any:
 
 @_rule(aten.add.Tensor, aten.add.Scalar, aten.sub.Tensor, aten.sub.Scalar)
 def _add(tape: Any, node: Any, like: torch.Tensor) -> Any:
+    if like.dtype != tape.dtype:
+        return None
     alpha = float(_argument(node, 2, "alpha", 1))
-    if like.dtype == tape.dtype and (value := _computed(tape, node, like)) is not None:
+    if (value := _computed(tape, node, like)) is not None:
         return tape.number(value, like)
     a, b = node.args[:2]
     sign = -1.0 if node.target in (aten.sub.Tensor, aten.sub.Scalar) else 1.0
@@ -107,6 +109,8 @@ def _rsub(tape: Any, node: Any, like: torch.Tensor) -> Any:
 @_rule(aten.pow.Tensor_Scalar)
 def _pow(tape: Any, node: Any, like: torch.Tensor) -> Any:
     x, exponent = node.args
+    if like.dtype != tape.dtype:
+        return None
     function = {2: "square", 0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal", 1: "copy"}.get(float(exponent))
     if function is not None:
         return tape.map(function, like, [x])

@@ -73,9 +73,9 @@ CG_INLINE void softmax_of_columns(float* s, const float* mask, int64_t m, float 
 CG_HEADS_LOOP void softmax_loop(float* s, const float* mask, int64_t m, float scale) {
   softmax_of_columns(s, mask, m, scale);
 }
-CG_HEADS_LOOP void product_3(const Block& t) { dense_loops::multiply<3, kLanes>(t); }
-CG_HEADS_LOOP void product_2(const Block& t) { dense_loops::multiply<2, kLanes>(t); }
-CG_HEADS_LOOP void product_1(const Block& t) { dense_loops::multiply<1, kLanes>(t); }
+CG_HEADS_LOOP void product_3(const Block& t) { dense_loops::multiply<kRows, 3, kLanes>(t); }
+CG_HEADS_LOOP void product_2(const Block& t) { dense_loops::multiply<kRows, 2, kLanes>(t); }
+CG_HEADS_LOOP void product_1(const Block& t) { dense_loops::multiply<kRows, 1, kLanes>(t); }
 #else
 void softmax_loop(float*, const float*, int64_t, float) {}
 void product_3(const Block&) {}
@@ -100,54 +100,65 @@ class Lanes {
       : s_(s),
         q_(s.d * kLanes, false),
         scores_(s.m * kLanes, false),
-        mask_(s.m * kLanes, false),
-        y_(kRows * s.e, false) {}
+        masks_(s.heads[0].mask ? s.m * tiles_of(s) * kLanes : 1, false),
+        v_(s.m * s.e, false),
+        y_(kRows * s.e, false),
+        seen_(tiles_of(s)) {}
 
-  void compute(const Attention<float>::Head& head, int64_t first, float* y) {
-    const int64_t rows = std::min<int64_t>(kLanes, s_.n - first);
+  void compute(const Attention<float>::Head& head, int64_t tile, float* y) {
+    const int64_t first = tile * kLanes, rows = std::min<int64_t>(kLanes, s_.n - first);
     to_lanes(head.q + first * s_.q_row, s_.q_row, rows, s_.d, q_.get());
     for (int64_t j = 0; j < s_.m; j += kRows) {
       const int64_t here = std::min(j, s_.m - kRows);
-      dense_loops::multiply_rows(2, {head.k + here * s_.k_row, s_.k_row, q_.get(), kLanes, s_.d, nullptr, scores(here),
-                                     kLanes, false, nullptr});
+      dense_loops::multiply_rows(2, {head.k + here * s_.k_row, s_.k_row, q_.get(), kLanes, s_.d, nullptr,
+                                     scores_.get() + here * kLanes, kLanes, false, nullptr});
     }
-    softmax_loop(scores_.get(), mask(head, first, rows), s_.m, s_.scale);
+    softmax_loop(scores_.get(), mask(head, tile, rows), s_.m, s_.scale);
+    const float* const v = values(head);
     for (int64_t r = 0; r < rows; r += kRows) {
       if (r + kRows <= rows) {
-        product(head, r, y + r * s_.e);
+        product(v, r, y + r * s_.e);
       } else {
-        product(head, r, y_.get());
+        product(v, r, y_.get());
         std::memcpy(y + r * s_.e, y_.get(), (rows - r) * s_.e * sizeof(float));
       }
     }
   }
+  static int64_t tiles_of(const Attention<float>& s) { return (s.n + kLanes - 1) / kLanes; }
 
  private:
-  float* scores(int64_t key) const { return scores_.get() + key * kLanes; }
   // The mask in the order of the scores. Heads that follow each other mostly have the same one.
-  const float* mask(const Attention<float>::Head& head, int64_t first, int64_t rows) {
+  const float* mask(const Attention<float>::Head& head, int64_t tile, int64_t rows) {
     if (!head.mask) return nullptr;
-    const float* const at = head.mask + first * s_.mask_row;
-    if (std::exchange(seen_, at) == at) return mask_.get();
+    const float* const at = head.mask + tile * kLanes * s_.mask_row;
+    float* const to = masks_.get() + tile * kLanes * s_.m;
+    if (std::exchange(seen_[tile], at) == at) return to;
     if (s_.mask_column)
-      to_lanes(at, s_.mask_row, rows, s_.m, mask_.get());
+      to_lanes(at, s_.mask_row, rows, s_.m, to);
     else
-      for (int64_t i = 0; i < s_.m * kLanes; ++i)
-        mask_.get()[i] = i % kLanes < rows ? at[i % kLanes * s_.mask_row] : 0.0f;
-    return mask_.get();
+      for (int64_t i = 0; i < s_.m * kLanes; ++i) to[i] = i % kLanes < rows ? at[i % kLanes * s_.mask_row] : 0.0f;
+    return to;
   }
-  void product(const Attention<float>::Head& head, int64_t row, float* y) const {
+  // The rows of v side by side: rows that are a multiple of a page apart would displace each other from the cache.
+  const float* values(const Attention<float>::Head& head) {
+    if (s_.v_row == s_.e) return head.v;
+    if (std::exchange(copied_, head.v) != head.v)
+      for (int64_t j = 0; j < s_.m; ++j) std::memcpy(v_.get() + j * s_.e, head.v + j * s_.v_row, s_.e * sizeof(float));
+    return v_.get();
+  }
+  void product(const float* v, int64_t row, float* y) const {
     for (int64_t c = 0; c < s_.e;) {
       const int64_t left = (s_.e - c) / L, width = left == 4 ? 2 : std::min<int64_t>(left, 3);
-      const Block t{scores_.get() + row, 0, head.v + c, s_.v_row, s_.m, nullptr, y + c, s_.e, false, nullptr};
+      const Block t{scores_.get() + row, 0, v + c, s_.e, s_.m, nullptr, y + c, s_.e, false, nullptr};
       (width == 3 ? product_3 : width == 2 ? product_2 : product_1)(t);
       c += width * L;
     }
   }
 
   const Attention<float>& s_;
-  const Workspace<float> q_, scores_, mask_, y_;
-  const float* seen_ = nullptr;
+  const Workspace<float> q_, scores_, masks_, v_, y_;
+  std::vector<const float*> seen_;  // the masks of each tile that were rearranged
+  const float* copied_ = nullptr;
 };
 
 }  // namespace
@@ -162,12 +173,12 @@ bool attention_heads_fit(const Attention<float>& s) {
 }
 
 void attention_heads(const Attention<float>& s, float* y) {
-  const int64_t count = static_cast<int64_t>(s.heads.size()), tiles = (s.n + heads::kLanes - 1) / heads::kLanes;
+  const int64_t count = static_cast<int64_t>(s.heads.size()), tiles = heads::Lanes::tiles_of(s);
   in_threads(count * tiles, std::max<int64_t>(1, kGrain / (s.m * (s.d + s.e))), [&](int64_t from, int64_t to) {
     heads::Lanes lanes(s);
     for (int64_t i = from; i < to; ++i) {
-      const int64_t head = i % count, first = i / count * heads::kLanes;
-      lanes.compute(s.heads[head], first, y + (head * s.n + first) * s.e);
+      const int64_t head = i / tiles, tile = i % tiles;
+      lanes.compute(s.heads[head], tile, y + (head * s.n + tile * heads::kLanes) * s.e);
     }
   });
 }

@@ -1,7 +1,5 @@
 #include "kernels/dense.h"
 
-#include <utility>
-
 #include "kernels/dense_loops.h"
 #include "kernels/threads.h"
 #include "kernels/workspace.h"
@@ -12,17 +10,23 @@ namespace dense_loops {
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
 #define CG_DENSE_LOOP \
   __attribute__((optimize("O3", "no-math-errno", "no-trapping-math"), target(CG_KERNEL_V4), noinline))
-CG_DENSE_LOOP void multiply_3(const Block& t) { multiply<3, 0>(t); }
-CG_DENSE_LOOP void multiply_2(const Block& t) { multiply<2, 0>(t); }
-CG_DENSE_LOOP void multiply_1(const Block& t) { multiply<1, 0>(t); }
+CG_DENSE_LOOP void multiply_3(const Block& t) { multiply<kRows, 3, 0>(t); }
+CG_DENSE_LOOP void multiply_few_3(const Block& t) { multiply<kFewRows, 3, 0>(t); }
+CG_DENSE_LOOP void multiply_2(const Block& t) { multiply<kRows, 2, 0>(t); }
+CG_DENSE_LOOP void multiply_few_2(const Block& t) { multiply<kFewRows, 2, 0>(t); }
+CG_DENSE_LOOP void multiply_1(const Block& t) { multiply<kRows, 1, 0>(t); }
+CG_DENSE_LOOP void multiply_few_1(const Block& t) { multiply<kFewRows, 1, 0>(t); }
 CG_DENSE_LOOP void transpose_rows(const float* x, int64_t pitch, int rows, int64_t depth, float* to, int64_t next) {
   transpose(x, pitch, rows, depth, to, next);
 }
 bool has_loops() { return simd_level() >= 4; }
 #else
 void multiply_3(const Block&) {}
+void multiply_few_3(const Block&) {}
 void multiply_2(const Block&) {}
+void multiply_few_2(const Block&) {}
 void multiply_1(const Block&) {}
+void multiply_few_1(const Block&) {}
 void transpose_rows(const float*, int64_t, int, int64_t, float*, int64_t) {}
 bool has_loops() { return false; }
 #endif
@@ -31,8 +35,9 @@ void multiply_rows(int width, const Block& t) { (width == 3 ? multiply_3 : width
 
 namespace {
 
-// A panel of 48 columns and this depth stays in a level-2 cache beside the numbers that pass through it.
-constexpr int64_t kMostDepth = 1024;
+// Four panels of 48 columns and this depth stay in a level-2 cache beside the numbers that pass through it. They are
+// multiplied by a block of rows one after the other, so that x is read less often.
+constexpr int64_t kMostDepth = 1024, kTogether = 4;
 
 // How many columns of x are multiplied at a time, so that all parts are about the same.
 int64_t most_of(int64_t depth) {
@@ -50,57 +55,66 @@ class Part {
         first_(first),
         last_(last),
         most_(most_of(p.depth)),
-        panel_(most_ * kWidth * L, false) {}
+        panels_(most_ * kUnit * std::min(kTogether, (last - first + kUnit - 1) / kUnit), false) {}
 
   void compute() {
     for (from_ = 0; from_ < p_.depth; from_ += most_) {
       depth_ = std::min(most_, p_.depth - from_);
-      for (int64_t c = first_; c < last_; c += kWidth * L) {
-        const int width = static_cast<int>(std::min<int64_t>(vectors(last_ - c), kWidth));
-        columns(c, width, std::min(width * L, static_cast<int>(last_ - c)));
-      }
+      for (int64_t c = first_; c < last_; c += kTogether * kUnit) columns(c, std::min(c + kTogether * kUnit, last_));
     }
   }
 
  private:
-  void columns(int64_t c, int width, int count) {
-    for (int j = 0; j < width; ++j)
-      transpose_rows(p_.w + (c + j * L) * p_.w_pitch + from_, p_.w_pitch, std::min(L, count - j * L), depth_,
-                     panel_.get() + j * L, width * L);
+  static constexpr int64_t kUnit = kWidth * L;
+  float* panel(int64_t i) const { return panels_.get() + i * kUnit * most_; }
+  static int width(int64_t left) { return static_cast<int>(std::min<int64_t>(vectors(left), kWidth)); }
+  void columns(int64_t begin, int64_t end) {
+    const int64_t panels = (end - begin + kUnit - 1) / kUnit;
+    for (int64_t i = 0; i < panels; ++i) {
+      const int64_t c = begin + i * kUnit;
+      const int wide = width(end - c);
+      for (int j = 0; j < wide; ++j)
+        transpose_rows(p_.w + (c + j * L) * p_.w_pitch + from_, p_.w_pitch,
+                       static_cast<int>(std::min<int64_t>(L, end - c - j * L)), depth_, panel(i) + j * L, wide * L);
+    }
+    int64_t next = end;  // a row of the panels that follow, which is fetched while a block is multiplied
     for (int64_t row = top_; row < bottom_; row += kRows) {
-      const int64_t here =
-          std::min(row, p_.rows - kRows);  // the last rows may be computed twice; they are written once
-      const float* const bias = p_.bias && from_ == 0 ? p_.bias + c : nullptr;
-      const Block t{p_.x + here * p_.x_pitch + from_,
-                    p_.x_pitch,
-                    panel_.get(),
-                    width * L,
-                    depth_,
-                    bias,
-                    p_.y + here * p_.y_pitch + c,
-                    p_.y_pitch,
-                    from_ > 0,
-                    ahead(c + kWidth * L + (row - top_) / kRows)};
-      if (row == here && count == width * L)
-        whole(width, t);
-      else
-        some(width, t, static_cast<int>(row - here), count);
+      const int high = bottom_ - row > kFewRows ? kRows : kFewRows;
+      const int64_t here = std::min(row, p_.rows - high);  // the last rows may be computed twice; they are written once
+      for (int64_t i = 0; i < panels; ++i, ++next) {
+        const int64_t c = begin + i * kUnit;
+        const int wide = width(end - c), count = static_cast<int>(std::min<int64_t>(kUnit, end - c));
+        const float* const bias = p_.bias && from_ == 0 ? p_.bias + c : nullptr;
+        const Block t{p_.x + here * p_.x_pitch + from_, p_.x_pitch, panel(i),  wide * L,   depth_, bias,
+                      p_.y + here * p_.y_pitch + c,     p_.y_pitch, from_ > 0, ahead(next)};
+        if (row == here && count == wide * L)
+          whole(high, wide, t);
+        else
+          some(high, wide, t, static_cast<int>(row - here), count);
+      }
     }
   }
-  // A row of the next panel, which is fetched while a block of rows is multiplied by this one.
   const float* ahead(int64_t column) const { return column < last_ ? p_.w + column * p_.w_pitch + from_ : nullptr; }
-  static void whole(int width, const Block& t) {
-    for (int r = 0; r < kRows; ++r)  // y is written when the sums are complete, and would not be in a cache
-      for (int j = 0; j < width; ++j) __builtin_prefetch(t.y + r * t.y_pitch + j * L, 1);
-    multiply_rows(width, t);
+  static void multiply_high(int high, int width, const Block& t) {
+    if (high == kRows) return multiply_rows(width, t);
+    (width == 3 ? multiply_few_3 : width == 2 ? multiply_few_2 : multiply_few_1)(t);
+  }
+  static void whole(int high, int width, const Block& t) {
+    const float* to = t.y;  // it is written when the sums are complete, and would not be in a cache
+    for (int r = 0; r < high; ++r, to += t.y_pitch) {
+      __builtin_prefetch(to, 1);
+      __builtin_prefetch(to + L, 1);
+      __builtin_prefetch(to + 2 * L, 1);
+    }
+    multiply_high(high, width, t);
   }
   // Writes the rows of a block from `first` on and its first `count` columns alone.
-  static void some(int width, const Block& t, int first, int count) {
+  static void some(int high, int width, const Block& t, int first, int count) {
     alignas(4 * L) float tile[kRows][kWidth * L];
     Block all = t;
     all.y = tile[0], all.y_pitch = kWidth * L, all.bias = nullptr, all.add = false;
-    multiply_rows(width, all);
-    for (int r = first; r < kRows; ++r)
+    multiply_high(high, width, all);
+    for (int r = first; r < high; ++r)
       for (int i = 0; i < count; ++i) {
         float& to = t.y[r * t.y_pitch + i];
         to = tile[r][i] + (t.add ? to : t.bias ? t.bias[i] : 0.0f);
@@ -109,7 +123,7 @@ class Part {
 
   const Dense& p_;
   const int64_t top_, bottom_, first_, last_, most_;
-  const Workspace<float> panel_;
+  const Workspace<float> panels_;
   int64_t from_ = 0, depth_ = 0;  // the columns of x that are multiplied
 };
 

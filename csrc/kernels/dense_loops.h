@@ -13,9 +13,10 @@ using lanes::V;
 
 inline int64_t vectors(int64_t n) { return (n + L - 1) / L; }
 
-constexpr int kRows = 8, kWidth = 3;  // 24 sums are registers, and 8 rows and 3 vectors need few loads for them
+constexpr int kFewRows = 4, kRows = 8,
+              kWidth = 3;  // 24 sums are registers, and 8 rows and 3 vectors need few loads for them
 
-// A block of kRows rows of the result times a panel.
+// A block of R rows of a, which is kRows or fewer, times a panel.
 struct Block {
   const float* a;       // the first number of the first row
   int64_t a_pitch;      // between rows; unused if the rows lie side by side
@@ -30,29 +31,32 @@ struct Block {
 };
 
 // step: 0, or the numbers between two columns of a if its rows lie side by side.
-template <int N, int step>
-CG_INLINE void add_column(V (&sum)[kRows][N], const float* const (&row)[kRows], int64_t k, const float* b) {
+template <int R, int N, int step>
+CG_INLINE void add_column(V (&sum)[R][N], const float* const (&row)[R], int64_t k, const float* b) {
   V v[N];
 #pragma GCC unroll 3
   for (int j = 0; j < N; ++j) lanes::load(v[j], b + j * L);
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
+  for (int r = 0; r < R; ++r) {
     const float x = step ? row[0][k * step + r] : row[r][k];
 #pragma GCC unroll 3
     for (int j = 0; j < N; ++j) sum[r][j] += x * v[j];
   }
 }
 // This function does nothing else: compilers keep all sums and pointers in registers only if no others are needed.
-template <int N, int step>
+template <int R, int N, int step>
 CG_INLINE void multiply(const Block& t) {
-  V sum[kRows][N];
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r)
+  V sum[R][N], start[N] = {};
+  if (t.bias)
 #pragma GCC unroll 3
-    for (int j = 0; j < N; ++j) sum[r][j] = V{};
-  const float* row[kRows];
+    for (int j = 0; j < N; ++j) lanes::load(start[j], t.bias + j * L);
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) row[r] = t.a + r * t.a_pitch;
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 3
+    for (int j = 0; j < N; ++j) sum[r][j] = start[j];
+  const float* row[R];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) row[r] = t.a + r * t.a_pitch;
   const int64_t depth = t.depth, pitch = t.panel_pitch;
   const float *b = t.panel, *const ahead = t.ahead;
   int64_t k = 0;
@@ -61,24 +65,24 @@ CG_INLINE void multiply(const Block& t) {
       __builtin_prefetch(ahead + k, 0, 2);
       const int64_t end = k + L;
 #pragma GCC unroll 2
-      for (; k < end; ++k, b += pitch) add_column<N, step>(sum, row, k, b);
+      for (; k < end; ++k, b += pitch) add_column<R, N, step>(sum, row, k, b);
     }
   }
 #pragma GCC unroll 2
-  for (; k < depth; ++k, b += pitch) add_column<N, step>(sum, row, k, b);
+  for (; k < depth; ++k, b += pitch) add_column<R, N, step>(sum, row, k, b);
+  if (t.add)
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r)
+    for (int r = 0; r < R; ++r)
 #pragma GCC unroll 3
-    for (int j = 0; j < N; ++j) {
-      float* const to = t.y + r * t.y_pitch + j * L;
-      V before = {};
-      if (t.add)
-        lanes::load(before, to);
-      else if (t.bias)
-        lanes::load(before, t.bias + j * L);
-      const V s = sum[r][j] + before;
-      lanes::store(to, s);
-    }
+      for (int j = 0; j < N; ++j) {
+        V before;
+        lanes::load(before, t.y + r * t.y_pitch + j * L);
+        sum[r][j] += before;
+      }
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 3
+    for (int j = 0; j < N; ++j) lanes::store(t.y + r * t.y_pitch + j * L, sum[r][j]);
 }
 
 // Copies `depth` numbers of up to L rows, which lie `pitch` numbers apart, into vectors with one number of each row,

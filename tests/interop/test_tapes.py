@@ -214,6 +214,37 @@ def test_calls_between_loops():
     assert_tape(loss, numbers(4, 3), labels, calls=5)
 
 
+OTHERS = [
+    lambda x: torch.split(x, 2)[0] * 2,
+    lambda x: x.unbind(0)[1] + torch.cat([x[0], x[1]])[:4],
+    lambda x: torch.stack([x, x * 2]).sum(0),
+    lambda x: x[[0, 1]] * 2,
+    lambda x: torch.softmax(x, 1) * 2,
+    lambda x: torch.layer_norm(x, (4,)) + 1,
+    lambda x: x.max(0)[0] + x.topk(2)[0][:, :1],
+    lambda x: x.masked_fill(x > 0, 0.5) * x.clamp(0, 1),
+    lambda x: (x.double() * 2).float() + x.int(),
+    lambda x: (x.gt(0).logical_and(x < 1).float() - x) * True,
+    lambda x: x.sum(dtype=torch.float64),
+    lambda x: torch.full((4,), 2.0) + 1 + torch.ones_like(x) * 3 - (-x + 0.0) - 0.0,
+    lambda x: x.mean(1, keepdim=True) - x.permute(1, 0).reshape(16)[0],
+    lambda x: x.unfold(0, 2, 1) * 2,
+    lambda x: x.pow(3) + x.pow(2.5),
+    lambda x: x.expand(2, 4, 4).contiguous() * 2,
+    lambda x: torch.addmm(x, x, x, beta=2, alpha=3) + x @ x[0],
+    lambda x: x[:0].sum(0) + x.as_strided((3, 4), (2, 1)) * 2,
+]
+
+
+@pytest.mark.parametrize("k", range(len(OTHERS)))
+def test_other_functions(k):
+    """Views, calls of torch, and masks in arithmetic."""
+    tape, gm = tape_and_graph(lambda x: (OTHERS[k](x),), numbers(4, 4))
+    run = tape.function()
+    for seed in range(2):
+        torch.testing.assert_close(run(numbers(4, 4, seed=seed)), gm(numbers(4, 4, seed=seed)), equal_nan=True)
+
+
 def test_random_numbers_are_those_of_torch():
     def f(x):
         return x * torch.bernoulli(torch.full_like(x, 0.5)), torch.rand_like(x) * 2
@@ -238,6 +269,8 @@ def test_graphs_that_are_not_for_tapes():
     assert tape(torch.exp, numbers(200, 200)) is None  # large
     assert tape(lambda x: x.sin().cos().log(), numbers(16)) is None  # few loops
     assert tape(torch.exp, numbers(16).half()) is None
+    assert tape(lambda x: torch.view_as_real((x + 1j) ** 2), numbers(16)) is None
+    assert tape(lambda x: torch.add(x, 1j, alpha=1j).real, numbers(16)) is None
     assert tape(lambda x: x.add_(1).exp(), numbers(16)) is None  # reads what it has written
     assert tape(lambda x: (x.exp(), x.mul_(2))[0], numbers(16)) is None
 
