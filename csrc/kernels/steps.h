@@ -9,13 +9,14 @@
 #pragma once
 #include <cstdint>
 
+#include "kernels/sought.h"
+
 namespace cg::kernels {
 
 struct Steps {
   int64_t batch, image_channels, map_channels;
   int64_t image[2], map[2], pad[2];  // heights and widths; the map has all positions inside the padded image
 };
-enum class Sought { map, image, filters };
 
 // Whether the processor has the instructions, and this takes less time than oneDNN. The functions below must not be
 // called otherwise.

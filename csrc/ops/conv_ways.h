@@ -27,9 +27,9 @@ struct ConvolutionWay {
 
 // kWinograd: filters of 3 x 3, in fewer multiplications (kernels/winograd.h). kSteps: filters of 4 x 4 and stride 2,
 // likewise (kernels/steps.h). kPointwise: filters of one pixel or along one axis (kernels/pointwise.h). kFewChannels:
-// images of few channels (kernels/few_channels.h). kColumns: products with columns, which are an image's patches below
-// the filter's positions.
-extern const ConvolutionWay kWinograd, kSteps, kPointwise, kFewChannels, kColumns;
+// images of few channels (kernels/few_channels.h). kTaps: batches, by products for each number of a filter
+// (kernels/taps.h). kColumns: products with columns, which are an image's patches below the filter's positions.
+extern const ConvolutionWay kWinograd, kSteps, kPointwise, kFewChannels, kTaps, kColumns;
 
 // t, a filter or its gradient, if all of its numbers are finite. Transformations add and subtract all numbers of a
 // filter, or of the part of an image below it, and multiply zeros beyond an image by all of them; so one that is not

@@ -272,6 +272,28 @@ def test_clip_global_norm():
         gluon.utils.clip_global_norm([nd.array([np.inf])], 1.0)
 
 
+def test_clipped_arrays_are_the_same_whether_the_norm_is_read_or_not():
+    random = np.random.RandomState(0)
+    for scale in (1e-3, 1.0, 1e3, np.inf, np.nan):
+        given = [random.rand(5) * scale, random.rand(2, 3) * scale]
+        both = [[nd.array(x, dtype=t) for x in given for t in ("float16", "float32", "float64")] for _ in range(2)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            norm = gluon.utils.clip_global_norm(both[0], 2.5)
+        assert norm.dtype == np.float32
+        np.testing.assert_array_equal(gluon.utils.clip_global_norm(both[1], 2.5, check_isfinite=False).asscalar(), norm)
+        for read, unread in zip(*both, strict=True):
+            np.testing.assert_array_equal(read.asnumpy(), unread.asnumpy(), strict=True)
+
+
+def test_clipping_an_array_that_is_not_writable_changes_none():
+    arrays = [nd.ones(2) * 9, nd.NDArray(nd.ones(2).tensor, writable=False)]
+    for read in (True, False):
+        with pytest.raises(ValueError, match="readonly"):
+            gluon.utils.clip_global_norm(arrays, 1.0, check_isfinite=read)
+    assert [x.asnumpy().tolist() for x in arrays] == [[9, 9], [1, 1]]
+
+
 # ---- stores ----
 
 

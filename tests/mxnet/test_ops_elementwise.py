@@ -253,3 +253,25 @@ def test_smooth_l1_of_infinity():
     y.backward()
     np.testing.assert_array_equal(y.asnumpy(), [math.inf, math.inf, 1.5, 0.125])
     np.testing.assert_array_equal(x.grad.asnumpy(), [1, -1, 1, 0.5])
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
+def test_arrays_of_one_shape_are_combined_as_those_that_broadcast(name, dtype):
+    x, y = (nd.array(v, dtype=dtype) for v in ([5, -2, 7], [2, 3, -4]))
+    strict, loose = getattr(nd, f"elemwise_{name}"), getattr(nd, f"broadcast_{name}")
+    out = nd.zeros(3, dtype=dtype)
+    for z in (strict(x, y), strict(lhs=x, rhs=y, name="z"), strict(x, y, out=out), out):
+        assert z.dtype == x.dtype
+        np.testing.assert_array_equal(z.asnumpy(), loose(x, y).asnumpy())
+    for other in (y.astype("float64"), y.reshape((1, 3))):
+        with pytest.raises(MXNetError, match=f"elemwise_{name}: rhs: incompatible"):
+            strict(x, other)
+    x.attach_grad()
+    with autograd.record():
+        z = strict(x, y)
+    z.backward()
+    expected = {"add": [1, 1, 1], "sub": [1, 1, 1], "mul": y.asnumpy(), "div": np.trunc(1 / y.asnumpy())}[name]
+    if dtype != "int32" and name == "div":
+        expected = (1 / y).asnumpy()
+    np.testing.assert_array_equal(x.grad.asnumpy(), expected)

@@ -506,3 +506,21 @@ def test_offsets_of_another_dtype_are_refused():
     x, w = nd.ones((1, 1, 9, 9), dtype="float64"), nd.ones((1, 1, 3, 3), dtype="float64")
     with pytest.raises(MXNetError, match="must have one dtype, not Double and Float"):
         nd.contrib.DeformableConvolution(x, nd.zeros((1, 18, 7, 7)), w, kernel=(3, 3), num_filter=1, no_bias=True)
+
+
+@pytest.mark.parametrize("count", [6, 2000])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int64", "uint8"])
+def test_numbers_of_rows_are_truncated_and_limited(dtype, count):
+    given = np.resize(np.array([0, 2.9, 200, 1, 2, 1] if dtype == "uint8" else [-0.5, 2.9, 200, -7, 2, 1]), count)
+    table = nd.array(np.arange(6.0).reshape(3, 2))
+    rows = nd.Embedding(nd.array(given, dtype=dtype), table, input_dim=3, output_dim=2)
+    np.testing.assert_array_equal(rows.asnumpy(), table.asnumpy()[np.clip(np.trunc(given), 0, 2).astype(int)])
+    far = nd.array(np.resize([np.nan, np.inf, -np.inf, 1e30, 2**40, -(2**40)], count), dtype="float32")
+    rows = nd.Embedding(far, table, input_dim=3, output_dim=2)
+    np.testing.assert_array_equal(rows.asnumpy(), table.asnumpy()[np.resize([0, 0, 0, 0, 2, 0], count)])
+
+
+def test_embeddings_of_numpy_arrays_stay_numpy_arrays():
+    table, ids = mx.np.arange(6.0).reshape(3, 2), mx.np.array([2.0, 0.0])
+    assert type(mx.npx.embedding(ids, table, input_dim=3, output_dim=2)) is mx.np.ndarray
+    assert type(nd.Embedding(ids.as_nd_ndarray(), table.as_nd_ndarray(), input_dim=3, output_dim=2)) is nd.NDArray

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _enter_what_runs_at_once = let_in("mxnet", deferred=False)
+_OWN = frozenset(("_children", "_reg_params"))  # containers of registered blocks, and of Parameters only
 
 
 class Block:
@@ -167,7 +168,7 @@ class Block:
             return any(map(has_unknown, value))
 
         for key, value in self.__dict__.items():
-            if isinstance(value, (list, tuple, dict)) and key != "_children" and not key.startswith("__"):
+            if isinstance(value, (list, tuple, dict)) and value and key not in _OWN and not key.startswith("__"):
                 if has_unknown(value):
                     warnings.warn(
                         f'"{type(self).__name__}.{key}" is an unregistered container with Blocks. Note that Blocks '

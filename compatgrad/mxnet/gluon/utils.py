@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from compatgrad import _C
 from compatgrad.core.files import replacing
@@ -139,17 +140,31 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
         norm = total.asscalar()
         if not np.isfinite(norm):
             warnings.warn(UserWarning("nan or inf is detected. Clipping results will be undefined."), stacklevel=2)
+    if dense and norm is not None:  # the same numbers as below, without arrays
+        limit = np.minimum(np.float32(max_norm) / (norm + np.float32(1e-8)), np.float32(1))
+        for dtype, same in _by_dtype(arrays).items():
+            _C.optim_scale(same, total.tensor.new_full((1,), float(dtype(limit)), dtype=torch.float64))
+        return norm
     scale = nd.minimum(max_norm / (total + 1e-8), 1.0)
     if not dense:
         for array in arrays:
             array *= scale.as_in_context(array.context).astype(array.dtype)
         return total if norm is None else norm
-    for dtype in {array.dtype for array in arrays}:  # one kernel for each dtype, with the factor in that dtype
-        same = [array for array in arrays if array.dtype == dtype]
+    for dtype, same in _by_dtype(arrays).items():
+        _C.optim_scale(same, scale.astype(dtype).tensor.double())
+    return total
+
+
+def _by_dtype(arrays: Sequence[NDArray]) -> dict[type, list[NDArray]]:
+    """The arrays by dtype: one kernel scales all arrays of a dtype, with the factor in that dtype. ValueError if one is
+    not writable."""
+    found: dict[type, list[NDArray]] = {}
+    for array in arrays:
+        found.setdefault(array.dtype, []).append(array)
+    for same in found.values():
         for array in same:
             array._check_writable()
-        _C.optim_scale(same, scale.astype(dtype).tensor.double())
-    return total if norm is None else norm
+    return found
 
 
 def _square_sum(array):

@@ -24,7 +24,12 @@ __all__ = ["arange", "array", "empty", "eye", "from_dlpack", "from_numpy", "full
            "to_dlpack_for_read", "to_dlpack_for_write", "zeros"]  # fmt: skip
 
 
+_INT = frozenset((int,))
+
+
 def _shape(shape: Any, who: str) -> tuple[int, ...]:
+    if type(shape) is tuple and shape and _INT.issuperset(map(type, shape)) and min(shape) >= 0:
+        return shape
     try:
         shape = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(n) for n in shape)
     except (TypeError, ValueError):
@@ -35,6 +40,8 @@ def _shape(shape: Any, who: str) -> tuple[int, ...]:
 
 
 def _known(who: str, shape: Any) -> None:
+    if type(shape) is tuple and shape and _INT.issuperset(map(type, shape)) and 0 not in shape:
+        return
     whole = not isinstance(shape, (int, np.integer)) and len(shape) == 0
     if (whole or 0 in np.atleast_1d(shape)) and not is_np_shape():
         raise MXNetError(f"{who}: shape: {shape} is of unknown size; zeros stand for themselves in mx.util.np_shape()")

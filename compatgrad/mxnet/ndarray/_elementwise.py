@@ -271,9 +271,16 @@ def _of_two(public: str, doc: str, name: str, strict: bool) -> str:
 
 
 def _binary(public: str, plain: str, body: Callable[..., NDArray], doc: str, strict: bool) -> Callable[..., Any]:
+    def checked(lhs: NDArray, rhs: NDArray) -> NDArray:
+        return _exact(plain, body, *_checked_pair(public, lhs, rhs, strict))
+
+    quick = fe.bind(_NATIVE[plain], checked, "float", public) if strict else None
+
     def call(
         lhs: NDArray, rhs: NDArray, out: NDArray | None = None, name: str | None = None, **ignored: Any
     ) -> NDArray:
+        if quick and lhs.__class__ is NDArray and rhs.__class__ is NDArray and out is None and lhs.shape == rhs.shape:
+            return quick(lhs, rhs)
         lhs, rhs = _checked_pair(public, lhs, rhs, strict)
         y = _exact(plain, body, lhs, rhs)
         if strict and (lhs.stype != "default" or rhs.stype != "default") and out is None:

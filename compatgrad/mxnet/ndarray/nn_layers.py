@@ -344,6 +344,8 @@ def Embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sp
         required("Embedding", "input_dim", input_dim)
         required("Embedding", "output_dim", output_dim)
         require_shape("Embedding", "weight", weight.shape, (input_dim, output_dim))
+    if data.__class__ is NDArray:
+        return op.embedding(weight, _C.row_numbers(data, input_dim, weight))
     rows = data.tensor.to(torch.int64).clamp(0, input_dim - 1)
     return op.embedding(weight, NDArray(rows))
 
