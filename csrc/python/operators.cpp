@@ -2,6 +2,8 @@
 // frontend's fallbacks.
 #include <ATen/core/LegacyTypeDispatch.h>
 
+#include <limits>
+
 #include "ops/index.h"
 #include "python/deferred.h"
 
@@ -39,6 +41,12 @@ bool floating(const at::Tensor& t) { return at::isFloatingType(t.scalar_type());
 // Whether the values are computed later; the frontend then handles the dtype.
 bool is_deferred(PyVariable* v) { return v->v.node && v->v.node->deferred; }
 
+// -s. ATen's gives the least int64_t for the least one, because no int64_t is 2^63.
+c10::Scalar negative_of(const c10::Scalar& s) {
+  if (s.isIntegral(false) && s.toLong() == std::numeric_limits<int64_t>::min()) return 0x1p63;
+  return -s;
+}
+
 template <const Operator& O>
 PyObject* binary(PyObject* a, PyObject* b) {
   const bool left = is_variable(a), right = is_variable(b);
@@ -72,7 +80,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
       if (op && (PyFloat_CheckExact(number) || PyLong_CheckExact(number)) && parse_scalar(number, &s)) {
         const Var x = unread_var_of(v);
         if (x.defined() && (is_deferred(v) || floating(x.data)) && !(O.invert && left && s.toDouble() == 0)) {
-          if (left && O.negate) s = -s;
+          if (left && O.negate) s = negative_of(s);
           if (left && O.invert) {
             static const OpInfo* divide = find_op("div_scalar");
             if (f->on_request)

@@ -4,6 +4,7 @@ import copy
 import gc
 import weakref
 
+import numpy as np
 import pytest
 import torch
 
@@ -97,6 +98,22 @@ def test_operators():
         torch.testing.assert_close(f(a, b).tensor, f(a.tensor, b.tensor))
         assert f(a, b).creator is not None
         assert type(f(a, b)) is cg.Variable
+
+
+@pytest.mark.parametrize("number", [-(2**63), 2**63 - 1, -(2**63) - 1])
+@pytest.mark.parametrize("count", [2, 10_000])
+def test_subtracted_integers_at_the_limit_keep_their_sign(number, count):
+    from compatgrad import chainer, mxnet, nnabla
+
+    x = np.ones(count, "f")
+    want = x - np.float32(number)
+    np.testing.assert_array_equal((chainer.Variable(x) - number).array, want)
+    np.testing.assert_array_equal((mxnet.nd.array(x) - number).asnumpy(), want)
+    np.testing.assert_array_equal((nnabla.NdArray.from_numpy_array(x) - number).data, want)
+    v = nnabla.Variable.from_numpy_array(x)
+    y = v - number
+    y.forward()
+    np.testing.assert_array_equal(y.d, want)
 
 
 def test_methods():
