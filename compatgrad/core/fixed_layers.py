@@ -1,4 +1,4 @@
-"""Layers with fixed weights, for inference on a CPU: oneDNN keeps the weights in the order in which it reads them."""
+"""Layers with fixed weights, for inference on a CPU: the weights are in the order in which a library reads them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import torch
 
 from compatgrad import _C
 
-__all__ = ["Convolution", "Dense", "affine", "available"]
+__all__ = ["Convolution", "Dense", "Tiling", "affine", "available"]
 
 _ACTIVATIONS = ("none", "relu", "hardtanh", "leaky_relu")
+_MANY_ROWS = 64  # from which MKL multiplies by an ordered matrix faster than oneDNN
 
 
 @cache
@@ -32,6 +33,17 @@ def _operators() -> dict[str, Callable[..., Any]]:
         }
     except AttributeError:
         return {}
+
+
+@cache
+def _products() -> tuple[Callable[..., Any], Callable[..., Any]] | None:
+    """The operators of torch that order a matrix for MKL, and multiply by it; None without MKL."""
+    if not torch.backends.mkl.is_available():
+        return None
+    try:
+        return torch.ops.mkl._mkl_reorder_linear_weight.default, torch.ops.mkl._mkl_linear.default
+    except AttributeError:
+        return None
 
 
 def available() -> bool:
@@ -203,13 +215,57 @@ class Dense:
     def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, rows: int, rectify: bool) -> None:
         if not available():
             raise RuntimeError("Dense: torch has no oneDNN, or the program has switched it off")
+        products = _products()
+        self._after: tuple[Any, ...]
+        self._rectify = False  # whether the product leaves relu to be done
+        if products is not None and rows >= _MANY_ROWS and _C.rows_gain(rows, weight.shape[0], weight.shape[1], 1):
+            order, self._multiply = products
+            self._after, self._rectify = (order(weight, rows), weight, bias, rows), rectify
+            return
         self._multiply = _operators()["multiply"]
         packed = _operators()["order matrix"](weight, rows)
-        self._after: tuple[Any, ...] = (packed, bias, "relu" if rectify else "none", [], "")
+        self._after = (packed, bias, "relu" if rectify else "none", [], "")
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         y: torch.Tensor = self._multiply(x, *self._after)
-        return y
+        return y.relu_() if self._rectify else y
+
+
+class Tiling:
+    """A transposed convolution whose windows touch and do not overlap, with a fixed weight, then relu if `rectify`.
+
+    Each number of the input becomes a window of the result: one product of matrices. Results have channels last in
+    memory; inputs may have any order.
+
+    Args:
+        weight: float32, shape (input channels, channels, height, width), also the strides.
+        bias: one number per channel, or None.
+        places: batch times height times width of the inputs for which the weight is ordered; others work, too.
+        rectify: whether negative results become 0.
+
+    Raises:
+        RuntimeError: torch has no oneDNN.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.fixed_layers import Tiling
+        >>> Tiling(torch.ones(1, 1, 1, 2), None, 2, rectify=False)(torch.tensor([[[[1.0, 2.0]]]]))
+        tensor([[[[1., 1., 2., 2.]]]])
+
+    Source: `compatgrad/core/fixed_layers.py`.
+    """
+
+    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, places: int, rectify: bool) -> None:
+        self._window = weight.shape[2:]
+        rows = weight.permute(2, 3, 1, 0).reshape(-1, weight.shape[0])
+        spread = None if bias is None else bias.repeat(self._window.numel())
+        self._product = Dense(rows.contiguous(), spread, places, rectify)
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        n, channels, height, width = x.shape
+        windows = self._product(x.permute(0, 2, 3, 1).reshape(-1, channels)).view(n, height, width, *self._window, -1)
+        down, across = self._window
+        return windows.transpose(2, 3).reshape(n, height * down, width * across, -1).permute(0, 3, 1, 2)
 
 
 def affine(x: torch.Tensor, factor: torch.Tensor, addend: torch.Tensor, rectify: bool) -> torch.Tensor:

@@ -1,6 +1,7 @@
 // Functions that wait to be computed together (core/postponed.h), and arrays whose values are computed when something
 // reads them (core/unread.h), as seen by code that reads values.
 #pragma once
+#include <atomic>
 #include <cstddef>
 
 namespace at {
@@ -16,11 +17,12 @@ inline void settle() {
   if (postponed) [[unlikely]]
     compute_postponed();
 }
-extern size_t unread;                      // how many such arrays exist; like the graph, under the interpreter lock
+// How many such arrays exist. The last holder of one may be a thread without the interpreter lock.
+extern std::atomic<size_t> unread;
 void compute_unread(const at::Tensor& t);  // if t is one
 // Called for arrays that Python or the graph hands over, before their values are read.
 inline const at::Tensor& read(const at::Tensor& t) {
-  if (unread) [[unlikely]]
+  if (unread.load(std::memory_order_relaxed)) [[unlikely]]
     compute_unread(t);
   return t;
 }

@@ -12,13 +12,12 @@
 
 namespace cg {
 
-size_t unread = 0;
+std::atomic<size_t> unread = 0;
 
 namespace unread_arrays {
 
-constexpr int64_t kFewestScores = 1 << 20;  // fewer stay in the cache
-constexpr int64_t kFewestInLanes =
-    1 << 15;  // scores for which a kernel saves more time than the copies of q and k take
+constexpr int64_t kFewestScores = 1 << 20;   // fewer stay in the cache
+constexpr int64_t kFewestInLanes = 1 << 15;  // scores for which a kernel saves more than the copies of q and k cost
 
 namespace {
 // Belongs to the storage of an array, and is deleted with it or when the array gets its values.

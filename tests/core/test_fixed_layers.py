@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from compatgrad import _C
 from compatgrad.core import fixed_layers
-from compatgrad.core.fixed_layers import Convolution, Dense
+from compatgrad.core.fixed_layers import Convolution, Dense, Tiling
 
 pytestmark = pytest.mark.skipif(not fixed_layers.available(), reason="torch has no oneDNN")
 
@@ -154,13 +154,28 @@ def check(x, layer, double, activation):
         close(layer.add_to(y.clone(), x), AFTER[activation](before + double))
 
 
-@pytest.mark.parametrize("rows", [1, 4, 33])
+@pytest.mark.parametrize("rows", [1, 4, 33, 64, 200])
 @pytest.mark.parametrize("rectify", [False, True])
 @pytest.mark.parametrize("biased", [False, True])
 def test_dense_layers(rows, rectify, biased):
-    x, w, b = data(rows, 70), data(50, 70), data(50) if biased else None
-    expected = F.linear(x.double(), w.double(), None if b is None else b.double())
-    close(Dense(w, b, rows, rectify)(x), expected.relu() if rectify else expected)
+    x, w, b = data(rows, 70), data(64, 70), data(64) if biased else None
+    layer = Dense(w, b, rows, rectify)
+    for given in (x, x[:1], torch.cat([x, x])):  # the layer is made for as many rows as x has
+        expected = F.linear(given.double(), w.double(), None if b is None else b.double())
+        close(layer(given), expected.relu() if rectify else expected)
+
+
+@pytest.mark.parametrize("window", [(2, 2), (1, 3), (3, 2)])
+@pytest.mark.parametrize("rectify", [False, True])
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("size", [(1, 2, 3), (3, 5, 6)])
+def test_transposed_convolutions_whose_windows_touch(window, rectify, biased, size):
+    n, height, width = size
+    x, w, b = data(n, 70, height, width), data(70, 32, *window), data(32) if biased else None
+    layer = Tiling(w, b, n * height * width, rectify)
+    expected = F.conv_transpose2d(x.double(), w.double(), None if b is None else b.double(), window)
+    for given in (x, x.contiguous(memory_format=torch.channels_last)):
+        close(layer(given), expected.relu() if rectify else expected)
 
 
 def test_minimal_filtering_keeps_nan(minimal):

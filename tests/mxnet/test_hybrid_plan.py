@@ -64,6 +64,18 @@ FOLLOWERS = {
     "mean pooling": [lambda: nn.AvgPool2D(3, 2, 1)],
     "mean pooling without padding": [lambda: nn.AvgPool2D(3, 2, 1, count_include_pad=False)],
     "transposed": [lambda: nn.Conv2DTranspose(5, 3, 2)],
+    "transposed, windows that touch": [lambda: nn.Conv2DTranspose(5, 2, 2)],
+    "transposed, windows of 3 x 2, norm and relu": [
+        lambda: nn.Conv2DTranspose(5, (3, 2), (3, 2), use_bias=False),
+        lambda: nn.BatchNorm(),
+        lambda: nn.Activation("relu"),
+    ],
+    "transposed, clip": [lambda: nn.Conv2DTranspose(5, 2, 2), lambda: nn.HybridLambda(lambda F, x: F.clip(x, 0, 0.2))],
+    "transposed, gaps": [lambda: nn.Conv2DTranspose(5, 2, 3)],
+    "transposed, groups": [lambda: nn.Conv2DTranspose(4, 2, 2, groups=2)],
+    "transposed, padding": [lambda: nn.Conv2DTranspose(5, 2, 2, padding=1)],
+    "transposed, longer": [lambda: nn.Conv2DTranspose(5, 2, 2, output_padding=1)],
+    "transposed, dilated": [lambda: nn.Conv2DTranspose(5, 2, 2, dilation=2)],
     "reshape": [lambda: nn.HybridLambda(lambda F, x: F.reshape(F.relu(x), (0, 4, 24, -1)))],
     "swapped axes": [lambda: nn.HybridLambda(lambda F, x: F.transpose(x, (0, 1, 3, 2)))],
     "numbers": [lambda: nn.HybridLambda(lambda F, x: 2 - x * 3 / (x * x + 1))],
@@ -97,6 +109,63 @@ def test_convolutions(name):
     net = small(*([nn.HybridLambda(first)] * around), nn.Conv2D(8, 3, **options), *([nn.HybridLambda(last)] * around))
     call_until_planned(net, nd.array(X))
     agree(net, nd.array(X))
+
+
+class Attention(gluon.HybridBlock):
+    """Attention over rows, as programs write it: with a mask for each word, or by MXNet's fused operators."""
+
+    def __init__(self, units, heads, fused):
+        super().__init__()
+        self.heads, self.fused = heads, fused
+        self.parts = nn.HybridSequential()
+        for _ in range(1 if fused else 3):
+            self.parts.add(nn.Dense(3 * units if fused else units, flatten=False))
+        self.out, self.norm, self.gelu = nn.Dense(units, flatten=False), nn.LayerNorm(), nn.GELU()
+
+    def hybrid_forward(self, F, x, lengths):
+        if self.fused:
+            qkv = self.parts(F.transpose(x, (1, 0, 2)))
+            weights = F.softmax(F.contrib.interleaved_matmul_selfatt_qk(qkv, heads=self.heads), axis=-1)
+            h = F.contrib.interleaved_matmul_selfatt_valatt(qkv, weights, heads=self.heads)
+            h = F.SequenceMask(h, lengths, use_sequence_length=True, value=0.5)
+            return self.norm(x + self.gelu(self.out(F.transpose(h, (1, 0, 2)))))
+        q, k, v = (
+            F.reshape(F.transpose(F.reshape(part(x), (0, 0, self.heads, -1)), (0, 2, 1, 3)), (-1, 0, 0), reverse=True)
+            for part in self.parts
+        )
+        scores = F.batch_dot(F.contrib.div_sqrt_dim(q), k, transpose_b=True)
+        seen = F.broadcast_lesser(F.contrib.arange_like(scores, axis=2), F.repeat(lengths, self.heads).reshape((-1, 1)))
+        scores = F.broadcast_add(scores, F.expand_dims((seen - 1) * 1e9, 1))
+        h = F.batch_dot(F.softmax(scores, axis=-1), v).reshape((-1, self.heads, 0, 0), reverse=True)
+        return self.norm(x + self.out(F.reshape(F.transpose(h, (0, 2, 1, 3)), (0, 0, -1))))
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_attention_has_a_plan(fused):
+    net = Attention(512, 4, fused)
+    net.initialize(init.Xavier())
+    random = np.random.RandomState(0)
+    x, lengths = nd.array(random.randn(4, 16, 512)), nd.array([16, 3, 9, 1])
+    net(x, lengths)
+    randomize(net)
+    net.hybridize()
+    call_until_planned(net, x, lengths)
+    (program, _), *_ = net._planner.plans.values()
+    assert program.packed == (2 if fused else 4)
+    agree(net, x, lengths)
+    agree(net, nd.array(random.randn(4, 16, 512)), nd.array([5, 16, 2, 7]))
+
+
+def test_layers_of_few_rows_or_small_matrices_have_no_plan():
+    for units, rows in ((512, 8), (64, 64)):
+        net = nn.HybridSequential()
+        net.add(nn.Dense(units, in_units=units), nn.Dense(units, in_units=units))
+        net.initialize(init.Xavier())
+        net.hybridize()
+        x = nd.ones((rows, units))
+        for _ in range(2 * _plan._CALLS):
+            net(x)
+        assert not plans(net) and net._planner.refused
 
 
 @pytest.mark.parametrize("layer, shape", [(nn.Conv1D, (2, 3, 9)), (nn.Conv3D, (1, 3, 5, 6, 5))])

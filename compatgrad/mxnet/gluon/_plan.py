@@ -20,7 +20,7 @@ from compatgrad.core import fixed_layers
 from compatgrad.core.shared_memory import Shared, is_shared
 
 from .. import ndarray as nd
-from ..symbol._inference import Program, compiled
+from ..symbol._inference import LARGE, Program, compiled
 from ._changes import Changes, CountedDict
 from ._parameter import _Epoch
 from ._scope import _state
@@ -34,7 +34,7 @@ _NDArray = nd.NDArray
 _CALLS = 6  # calls that run operator by operator before a plan is made
 _MOST_CALLS = 256  # the same number, if plans were of little use
 _SIGNATURES = 2  # plans of a block, for inputs of different shapes
-_LAYERS = 2  # convolutions, below which a plan gains less than its checks take
+_LAYERS = 2  # convolutions and large products, below which a plan gains less than its checks take
 # the modules of HybridBlock and SymbolBlock: their methods do the same with symbols as with arrays
 _OWN = tuple(f"{__package__}.{name}" for name in ("_hybrid", "_block", "block"))
 _PRECISION = 1e-4  # the largest difference from the results of operators, relative to the largest result
@@ -221,7 +221,7 @@ class Planner:
     def learn(self, block: Any, inputs: Sequence[Any], outputs: list[Any]) -> None:
         """Counts a call that ran operator by operator, and makes a plan if there have been enough."""
         if not self.known:
-            self.known, self.refused = True, _filters(block) < _LAYERS
+            self.known, self.refused = True, _weights(block) < _LAYERS
         if self.refused or not plain_call() or not all(map(_usable, (*inputs, *outputs))):
             return
         key = tuple(x.shape for x in inputs)
@@ -247,10 +247,10 @@ class Planner:
             self.lock.release()
 
 
-def _filters(block: Any) -> int:
-    """The number of parameters that may be filters of convolutions over two axes."""
+def _weights(block: Any) -> int:
+    """The number of parameters that may be filters of convolutions over two axes, or large matrices."""
     arrays = [p._one[0] for b in _blocks(block) for p in b._reg_params.values()]
-    return sum(x is not None and x.ndim == 4 for x in arrays)
+    return sum(x is not None and (x.ndim == 4 or (x.ndim == 2 and x.size >= LARGE)) for x in arrays)
 
 
 def _compiled(block: Any, state: _State, inputs: Sequence[Any], outputs: list[Any]) -> Program | None:

@@ -1,4 +1,4 @@
-"""Graphs of convolutional networks with fixed parameters as programs on torch tensors, for inference on the CPU.
+"""Graphs of networks with fixed parameters as programs on torch tensors, for inference on the CPU.
 
 A convolution becomes one step with the operators that follow it: batch normalization (in its weight), an addition, an
 activation. Operators without a step of their own run by the functions of `mx.nd`, as in `_evaluate`.
@@ -23,7 +23,7 @@ from ._fused import normalized
 from ._graph import Entry, Node, order
 from ._run import run_node
 
-__all__ = ["Program", "compiled"]
+__all__ = ["LARGE", "Program", "compiled"]
 
 # Operators of which a program may consist: their results depend on inputs and parameters alone, and nothing else
 # changes.
@@ -33,12 +33,16 @@ _KNOWN = frozenset("""
     Activation LeakyReLU SoftmaxActivation SoftmaxOutput softmax log_softmax relu sigmoid hard_sigmoid tanh softsign
     clip exp log sqrt rsqrt square abs negative add_n elemwise_add elemwise_sub elemwise_mul elemwise_div
     broadcast_add broadcast_sub broadcast_mul broadcast_div broadcast_maximum broadcast_minimum broadcast_power
+    _contrib_div_sqrt_dim _contrib_interleaved_matmul_selfatt_qk _contrib_interleaved_matmul_selfatt_valatt
+    _contrib_interleaved_matmul_encdec_qk _contrib_interleaved_matmul_encdec_valatt _contrib_arange_like erf
+    SequenceMask broadcast_lesser
     _plus_scalar _minus_scalar _rminus_scalar _mul_scalar _div_scalar _rdiv_scalar _power_scalar _maximum_scalar
     _minimum_scalar mean sum max min Flatten Reshape reshape_like transpose SwapAxis expand_dims squeeze slice
     slice_axis slice_like broadcast_like broadcast_to broadcast_axis tile repeat Pad Crop Concat stack
     depth_to_space space_to_depth
 """.split())  # fmt: skip
-_LARGE = 1 << 18  # elements of a matrix; for smaller ones oneDNN takes no less time than a product by torch
+LARGE = 1 << 18  # elements of a matrix; a product by an ordered one that is smaller takes no less time
+_ROWS = 64  # of a product, below which an ordered matrix gains less than a plan's checks take
 Step = tuple[Callable[..., torch.Tensor], tuple[int, ...], int, tuple[int, ...]]
 
 
@@ -49,7 +53,7 @@ class Program(NamedTuple):
     places: list[Any]  # the parameters' tensors at their places, else None
     inputs: list[int]
     outputs: list[int]
-    packed: int  # the number of convolutions with ordered weights
+    packed: int  # the number of convolutions, and of products of many rows, with ordered weights
     unread: set[str]  # names of parameters whose values have no effect
 
     def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -122,6 +126,8 @@ class _Compiler:
                 self.variable(node)
             elif _is_convolution(node) and self.fixed(node) is not None:
                 self.convolution(node)
+            elif _is_tiling(node) and self.fixed(node) is not None:
+                self.tiling(node)
             elif node.op == "elemwise_add" and any(id(n) in self.waiting for n, _ in node.inputs):
                 self.sum(node)
             else:
@@ -209,6 +215,14 @@ class _Compiler:
         found = None if after is None else _activation(after)
         return (node, "none", ()) if after is None or found is None else (after, *found)
 
+    def rectified(self, node: Node) -> tuple[Node, bool]:
+        """The relu that alone reads `node` and gets no step of its own, and True; without one `node` and False."""
+        last, name, _ = self.activation_after(node)
+        if name != "relu":
+            last = node
+        self.done.add(id(last))
+        return last, name == "relu"
+
     def convolution(self, node: Node) -> None:
         data, last = node.inputs[0][0], node
         weight, bias = (*(self.fixed(node) or ()), None)[:2]
@@ -238,12 +252,9 @@ class _Compiler:
             make, data = self.waiting.pop(id(first))
             self.step(first, make(), [data])
         make, data = self.waiting.pop(id(second))
-        last, name, _ = self.activation_after(node)
-        if name != "relu":
-            last, name = node, "none"
-        self.done.add(id(last))
+        last, relu = self.rectified(node)
         place = self.place[id(first)]
-        layer = make(name)
+        layer = make("relu" if relu else "none")
         spare = self.fresh[place] and self.left[place] == 1
         self.step(last, layer.add_to if spare else partial(_add, layer), [first, data])
 
@@ -251,13 +262,25 @@ class _Compiler:
         data = node.inputs[0][0]
         weight, bias = (*(self.fixed(node) or ()), None)[:2]
         x, flat = self.value(data), flag(node.params, "flatten", True)
-        last, name, _ = self.activation_after(node)
-        if name != "relu":
-            last, name = node, "none"
-        self.done.add(id(last))
+        last, relu = self.rectified(node)
         rows = x.shape[0] if flat else x.shape[:-1].numel()
-        layer = fixed_layers.Dense(weight.contiguous(), bias, rows, name == "relu")
+        layer = fixed_layers.Dense(weight.contiguous(), bias, rows, relu)
+        self.packed += rows >= _ROWS
         self.step(last, partial(_rows, layer, flat), [data])
+
+    def tiling(self, node: Node) -> None:
+        """A transposed convolution whose windows do not overlap, with the normalization and the relu after it."""
+        data, last = node.inputs[0][0], node
+        weight, bias = (*(self.fixed(node) or ()), None)[:2]
+        norm = self.norm_after(node)
+        if norm is not None:
+            weight, bias = self.folded(norm, weight.transpose(0, 1), bias)
+            weight, last = weight.transpose(0, 1), norm
+        self.done.add(id(last))
+        last, relu = self.rectified(last)
+        size = self.value(data).shape
+        self.packed += 1
+        self.step(last, fixed_layers.Tiling(weight, bias, size[0] * size[2:].numel(), relu), [data])
 
     # ---- other operators ----
 
@@ -272,13 +295,10 @@ class _Compiler:
             shape[_axis(node)] = -1
             ones = torch.ones(self.value(sources[0]).shape[_axis(node)])
             factor, addend = (t.reshape(shape) for t in self.folded(node, ones, None))
-            last, name, _ = self.activation_after(node)
-            if name != "relu":
-                last, name = node, "none"
-            self.done.add(id(last))
-            affine = partial(fixed_layers.affine, factor=factor, addend=addend, rectify=name == "relu")
+            last, relu = self.rectified(node)
+            affine = partial(fixed_layers.affine, factor=factor, addend=addend, rectify=relu)
             self.step(last, affine, sources[:1])
-        elif node.op == "FullyConnected" and (self.fixed(node) or (torch.empty(0),))[0].numel() >= _LARGE:
+        elif node.op == "FullyConnected" and (self.fixed(node) or (torch.empty(0),))[0].numel() >= LARGE:
             self.dense(node)
         else:
             function = _simple(node, [self.value(n) for n in sources])
@@ -303,6 +323,19 @@ def _is_convolution(node: Node) -> bool:
     """Whether oneDNN's operator computes the convolution: over two axes, with channels before them."""
     p = node.params
     return node.op == "Convolution" and len(parse(p["kernel"])) == 2 and p.get("layout", "None") in ("NCHW", "None")
+
+
+def _is_tiling(node: Node) -> bool:
+    """Whether a transposed convolution over two axes writes windows that touch and do not overlap."""
+    p = {k: parse(v) for k, v in node.params.items()} if node.op == "Deconvolution" else {}
+    kernel = p.get("kernel", ())
+    return (
+        len(kernel) == 2
+        and p.get("layout") in (None, "NCHW")
+        and tuple(p.get("stride") or (1, 1)) == tuple(kernel)
+        and not any((*(p.get("pad") or ()), *(p.get("adj") or ()), *(p.get("target_shape") or ())))
+        and {*(p.get("dilate") or (1,)), p.get("num_group", 1)} == {1}
+    )
 
 
 def _is_norm(node: Node) -> bool:
