@@ -129,19 +129,23 @@ def steps(figures: Figures) -> list[str]:
     return table(head, rows, 2)
 
 
-def _networks(figures: Figures, mode: str, unit: str = "ms") -> list[list[str]]:
-    rows = []
-    for name, batches in large.BATCHES.items():
-        for batch in batches:
-            workload = f"{name} {mode} {batch}"
-            row = [f"{NETWORKS[name]}, {batch}"]
-            for framework in ("compatgrad", "nn static", "mx"):
-                row.append(figures.own(workload, framework, unit))
-                row.append(figures.other(workload, framework, "torch best", unit))
-                if framework != "compatgrad":
-                    row.append(figures.other(workload, framework, ORIGINALS[framework], unit))
-            rows.append(row)
-    return rows
+def _programs(figures: Figures, workload: str, best: str, unit: str = "ms") -> list[str]:
+    """The cells of a workload's row: each frontend's program, against torch's program `best` and the original."""
+    cells = []
+    for framework in ("compatgrad", "nn static", "mx"):
+        cells += [figures.own(workload, framework, unit), figures.other(workload, framework, best, unit)]
+        if framework != "compatgrad":
+            cells.append(figures.other(workload, framework, ORIGINALS[framework], unit))
+    return cells
+
+
+def _networks(mode: str) -> dict[str, str]:
+    """The workloads of large networks, and what their rows are called."""
+    return {
+        f"{name} {mode} {batch}": f"{NETWORKS[name]}, {batch}"
+        for name, batches in large.BATCHES.items()
+        for batch in batches
+    }
 
 
 HEAD = ["network, batch"]
@@ -151,24 +155,18 @@ for _program in ("Chainer", "nnabla", "MXNet"):
 
 def networks(mode: str) -> Callable[[Figures], list[str]]:
     def made(figures: Figures) -> list[str]:
-        rows = _networks(figures, mode)
-        names = [f"{name} {mode} {batch}" for name, batches in large.BATCHES.items() for batch in batches]
-        return table(
-            [*HEAD, "share of the limit"], [[*row, figures.limit(name)] for row, name in zip(rows, names, strict=True)]
-        )
+        rows = [
+            [shown, *_programs(figures, workload, "torch best"), figures.limit(workload)]
+            for workload, shown in _networks(mode).items()
+        ]
+        return table([*HEAD, "share of the limit"], rows)
 
     return made
 
 
 def memory(figures: Figures) -> list[str]:
-    rows = _networks(figures, "train", "MB")
-    for workload, shown in RECURRENT.items():
-        row = [f"{shown}, 32"]
-        for framework in ("compatgrad", "nn static", "mx"):
-            row += [figures.own(workload, framework, "MB"), figures.other(workload, framework, "torch", "MB")]
-            if framework != "compatgrad":
-                row.append(figures.other(workload, framework, ORIGINALS[framework], "MB"))
-        rows.append(row)
+    rows = [[shown, *_programs(figures, name, "torch best", "MB")] for name, shown in _networks("train").items()]
+    rows += [[f"{shown}, 32", *_programs(figures, name, "torch", "MB")] for name, shown in RECURRENT.items()]
     return table(HEAD, rows)
 
 
