@@ -1,5 +1,7 @@
 #include "kernels/dense.h"
 
+#include <algorithm>
+
 #include "kernels/dense_loops.h"
 #include "kernels/threads.h"
 #include "kernels/workspace.h"
@@ -108,17 +110,16 @@ class Part {
     }
     multiply_high(high, width, t);
   }
-  // Writes the rows of a block from `first` on and its first `count` columns alone.
+  // Writes the rows of a block from `first` on and its first `count` columns alone. The sums are those of whole blocks,
+  // so that a row does not depend on how many rows there are.
   static void some(int high, int width, const Block& t, int first, int count) {
-    alignas(4 * L) float tile[kRows][kWidth * L];
+    alignas(4 * L) float tile[kRows][kWidth * L] = {}, bias[kWidth * L] = {};
+    if (t.bias) std::copy_n(t.bias, count, bias);
+    for (int r = first; t.add && r < high; ++r) std::copy_n(t.y + r * t.y_pitch, count, tile[r]);
     Block all = t;
-    all.y = tile[0], all.y_pitch = kWidth * L, all.bias = nullptr, all.add = false;
+    all.y = tile[0], all.y_pitch = kWidth * L, all.bias = t.bias ? bias : nullptr;
     multiply_high(high, width, all);
-    for (int r = first; r < high; ++r)
-      for (int i = 0; i < count; ++i) {
-        float& to = t.y[r * t.y_pitch + i];
-        to = tile[r][i] + (t.add ? to : t.bias ? t.bias[i] : 0.0f);
-      }
+    for (int r = first; r < high; ++r) std::copy_n(tile[r], count, t.y + r * t.y_pitch);
   }
 
   const Dense& p_;

@@ -101,3 +101,15 @@ def test_overlapping_rows(strides):
     w, x = torch.as_strided(torch.randn(400_000), (257, 300), strides), torch.randn(256, 300)
     for y in (ops.linear(x, w), ops.matmul(x, w.t()), ops.affine(x, w.t())):
         torch.testing.assert_close(y.tensor, (x.double() @ w.double().t()).float(), rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.skipif(
+    AMD or torch.backends.cpu.get_cpu_capability() != "AVX512", reason="another library computes the products"
+)
+@pytest.mark.parametrize("n, depth, biased", [(200, 300, True), (96, 600, False), (130, 2100, True)])
+def test_rows_do_not_depend_on_how_many_there_are(n, depth, biased):
+    """Blocks at the ends of the result, which are not full, add the numbers in the order of the others."""
+    x, w, bias = torch.randn(75, depth), torch.randn(n, depth), torch.randn(n)
+    whole = ops.linear(x, w, *[bias] * biased).tensor
+    for rows in (57, 63, 71, 74):
+        assert torch.equal(ops.linear(x[:rows], w, *[bias] * biased).tensor, whole[:rows])
