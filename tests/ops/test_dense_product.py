@@ -61,7 +61,7 @@ def test_numbers_that_are_not_finite():
     assert found[7, 11].isnan() and found[3].isnan().all() and not found[7, :11].isnan().any()
 
 
-@pytest.mark.parametrize("m, n", [(300, 100), (100, 300)])
+@pytest.mark.parametrize("m, n", [(300, 100), (100, 300), (301, 310)])
 def test_threads_change_no_bit(m, n):
     x, w, bias = torch.randn(m, 1200), torch.randn(n, 1200), torch.randn(n)
     before, results = torch.get_num_threads(), []
