@@ -146,9 +146,15 @@ bool dense_fits(int64_t rows, int64_t depth, int64_t columns) {
 
 void dense(const Dense& p) {
   constexpr int64_t kLeast = 1 << 18;  // products from which on another thread saves time
-  const bool by_columns = p.columns >= p.rows;
-  const int64_t unit = by_columns ? dense_loops::kWidth * dense_loops::L : dense_loops::kRows,
-                all = by_columns ? p.columns : p.rows;
+  constexpr int64_t kPanel = dense_loops::kWidth * dense_loops::L, kRows = dense_loops::kRows;
+  // The thread that has most to do decides. To transpose w takes as long as to multiply about eight rows: a thread that
+  // computes some rows transposes all of w.
+  const auto share = [](int64_t all, int64_t unit) {
+    const int64_t units = (all + unit - 1) / unit, threads = most_threads();
+    return std::min(all, (units + threads - 1) / threads * unit);
+  };
+  const bool by_columns = share(p.columns, kPanel) * (p.rows + 8) <= p.columns * (share(p.rows, kRows) + 8);
+  const int64_t unit = by_columns ? kPanel : kRows, all = by_columns ? p.columns : p.rows;
   const int64_t products = unit * p.depth * (by_columns ? p.rows : p.columns);
   in_threads((all + unit - 1) / unit, std::max<int64_t>(1, kLeast / products), [&](int64_t from, int64_t to) {
     const int64_t first = from * unit, last = std::min(to * unit, all);

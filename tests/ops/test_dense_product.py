@@ -68,7 +68,7 @@ def by_rows(x, w, bias=None):
 
 
 @pytest.mark.parametrize("layer", [ops.linear, by_rows])
-@pytest.mark.parametrize("m, n", [(300, 100), (100, 300)])
+@pytest.mark.parametrize("m, n", [(300, 100), (100, 300), (301, 310)])
 def test_threads_change_no_bit(m, n, layer):
     x, w, bias = torch.randn(m, 1200), torch.randn(n, 1200), torch.randn(n)
     before, results = torch.get_num_threads(), []
