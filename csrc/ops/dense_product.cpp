@@ -51,12 +51,12 @@ bool is_large(const Tensor& a, const Factor& b) {
   return std::min({a.size(0), b.depth, b.columns}) >= kLeast && b.products(a) >= kProducts;
 }
 
-// Whether a has rows and b columns of adjacent numbers, and own loops take less time than MKL. (MKL is faster if b has
-// rows: it need not rearrange them.)
-bool by_own_loops(const Tensor& a, const Factor& b) {
+// Whether a has rows of adjacent numbers and b rows or columns, and own loops take less time than MKL. (MKL multiplies
+// by rows as fast, but first writes the bias into the result.)
+bool by_own_loops(const Tensor& a, const Factor& b, bool bias) {
   constexpr int64_t kProducts = 1 << 20;
   return !mkl_is_slow() && b.products(a) >= kProducts && kernels::dense_fits(a.size(0), b.depth, b.columns) &&
-         a.stride(1) == 1 && a.stride(0) >= b.depth && b.has_columns();
+         a.stride(1) == 1 && a.stride(0) >= b.depth && (b.has_columns() || (bias && b.has_rows()));
 }
 
 // Whether b has rows, and own loops take less time than the preparations of ATen and MKL: 16 rows of 64 by 200 others
@@ -95,10 +95,12 @@ Tensor fast_product(const Tensor& a, const Tensor& given, const Tensor& bias, bo
   const auto numbers = [&] { return bias.defined() ? bias.const_data_ptr<float>() : nullptr; };
   const auto result = [&] { return at::empty({a.size(0), b.columns}, a.options()); };
   const bool few = few_rows(a.size(0), given.numel());
-  if (!few && by_own_loops(a, b)) {
+  if (!few && by_own_loops(a, b, bias.defined())) {
+    const bool rows = bias.defined() && b.has_rows();
     const Tensor y = result();
     kernels::dense({a.size(0), b.depth, b.columns, a.const_data_ptr<float>(), a.stride(0),
-                    given.const_data_ptr<float>(), b.right, numbers(), y.mutable_data_ptr<float>(), b.columns});
+                    given.const_data_ptr<float>(), rows ? b.down : b.right, numbers(), y.mutable_data_ptr<float>(),
+                    b.columns, rows});
     return y;
   }
   if (is_small(a, b)) {
