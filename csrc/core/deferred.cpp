@@ -10,6 +10,8 @@
 #include "core/op.h"
 #include "core/plan.h"
 #include "core/pointer_map.h"
+#include "core/tally.h"
+#include "core/unread.h"
 
 namespace cg {
 
@@ -108,14 +110,14 @@ at::Tensor FunctionNode::deferred_output(size_t j, bool last) const {
   return t;
 }
 
-Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i) {
+Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i, bool unread) {
   if (!node) return {};
   if (!node->deferred) return {node, node->data};
   if (mode(Mode::auto_forward) || mode(Mode::plain)) {
     if (f) return {node, f->input_data(i)};
     Array& a = *node->deferred->store->data;
     if (!mode(Mode::plain)) a.move(real_device);
-    return {node, a.read()};
+    return {node, unread ? a.unread() : a.read()};
   }
   at::ScalarType dtype = node->dtype;
   if (f && f->call->integers.input(i)) dtype = at::kLong;
@@ -165,14 +167,20 @@ Vars apply_deferred(FunctionNode& f, VarsRef given) {
     if (!x.defined())
       values.emplace_back();
     else if (now || !in[i].node->deferred)
-      values.emplace_back(cast_input(call, i, x.data));
+      values.emplace_back(x.data.scalar_type() == call.real ? x.data : cast_input(call, i, read(x.data)));
     else
       values.emplace_back(hollow(x.sizes(), call.integers.input(i) ? at::kLong : call.real, x.data.device()));
     call.need_grad |= in[i].requires_grad();
   }
-  Tensors ys = now ? f.forward_unlocked(values) : f.infer(values);
   const bool linked = !now || mode(Mode::enable_backprop);
   call.need_grad &= linked;
+  Tensors ys;
+  if (now && !call.need_grad && !tally.ran)
+    if (at::Tensor y = join_attention(f, values); y.defined()) ys.push_back(std::move(y));
+  if (ys.empty()) {
+    read_inputs(values);
+    ys = now ? f.forward_unlocked(values) : f.infer(values);
+  }
   Vars out;
   c10::SmallVector<Ref<VariableNode>, 2> nodes;
   for (auto& y : ys) {

@@ -67,6 +67,13 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
     gys.push_back(none ? at::Tensor() : cast_real(*f.call, g.read()));
     large |= !none && gys.back().numel() >= kLarge;
   }
+  if (unread) {  // a formula, which runs without the interpreter lock, must not have to compute them
+    const Mask kept = f.saves(wanted);
+    for (size_t i = 0; i < in.size(); ++i)
+      if (in[i] && kept.input(i)) read(in[i]->data->tensor);
+    for (size_t j = 0; j < f.call->outputs.size(); ++j)
+      if (kept.output(j)) read(f.call->outputs[j]->data->tensor);
+  }
   std::optional<Collected::Taker> taker;
   if (collected && collected->joins && f.info()) taker.emplace(*collected, inputs, accum);
   const Setting reads(f.call->last_reads, Mask());

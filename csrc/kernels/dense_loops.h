@@ -102,10 +102,28 @@ CG_INLINE void transpose(const float* x, int64_t pitch, int rows, int64_t depth,
   for (; k < depth; ++k)
     for (int l = 0; l < L; ++l) to[k * next + l] = l < rows ? x[l * pitch + k] : 0.0f;
 }
-// Whether the processor has the instructions for the two functions below, which must not be called otherwise.
+// Copies the first `count` numbers of `depth` rows, which lie `pitch` numbers apart, into rows of `width` vectors;
+// missing numbers are zeros.
+CG_INLINE void copy(const float* x, int64_t pitch, int64_t depth, float* to, int width, int count) {
+  constexpr int kAhead = 8;  // rows that are fetched meanwhile: they are too short for the processor to notice an order
+  for (int64_t k = 0; k < depth; ++k, x += pitch, to += width * L) {
+    for (int j = 0; j < width && k + kAhead < depth; ++j) __builtin_prefetch(x + kAhead * pitch + j * L);
+    if (count == width * L) {
+      for (int j = 0; j < width; ++j) {
+        V v;
+        lanes::load(v, x + j * L);
+        lanes::store(to + j * L, v);
+      }
+    } else {
+      for (int i = 0; i < width * L; ++i) to[i] = i < count ? x[i] : 0.0f;
+    }
+  }
+}
+// Whether the processor has the instructions for the functions below, which must not be called otherwise.
 bool has_loops();
 // A panel has `width` vectors in a row; the rows of a do not lie side by side.
 void multiply_rows(int width, const Block& t);
 void transpose_rows(const float* x, int64_t pitch, int rows, int64_t depth, float* to, int64_t next);
+void copy_rows(const float* x, int64_t pitch, int64_t depth, float* to, int width, int count);
 
 }  // namespace cg::kernels::dense_loops

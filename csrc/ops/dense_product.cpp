@@ -46,13 +46,13 @@ bool has_rows(const Tensor& m) {
   return (right == 1 && down >= columns) || (down == 1 && right >= rows);
 }
 
-// Whether a has rows and b columns of adjacent numbers, and own loops take less time than MKL. (MKL is faster if b has
-// rows: it need not rearrange them.)
-bool by_own_loops(const Tensor& a, const Tensor& b) {
+// Whether a has rows of adjacent numbers and b rows (`turned`) or columns, and own loops take less time than MKL. (MKL
+// multiplies by rows as fast, but first writes the bias into the result.)
+bool by_own_loops(const Tensor& a, const Tensor& b, bool turned) {
   constexpr int64_t kProducts = 1 << 20;
   const int64_t m = a.size(0), k = a.size(1), n = b.size(1);
   return !mkl_is_slow() && m * k * n >= kProducts && kernels::dense_fits(m, k, n) && a.stride(1) == 1 &&
-         a.stride(0) >= k && b.stride(0) == 1 && b.stride(1) >= k;
+         a.stride(0) >= k && b.stride(turned) == 1 && b.stride(!turned) >= (turned ? n : k);
 }
 
 }  // namespace
@@ -78,16 +78,17 @@ Tensor fast_product(const Tensor& a, const Tensor& b, const Tensor& bias) {
   if (a.size(1) != b.size(0)) return {};
   if (bias.defined() && !(kernels::raw(a, bias) && bias.is_contiguous() && bias.sizes() == b.sizes().slice(1)))
     return {};
-  if (!few_rows(a.size(0), b.numel()) && by_own_loops(a, b)) {
+  const bool few = few_rows(a.size(0), b.numel()), turned = !few && bias.defined() && by_own_loops(a, b, true);
+  if (!few && (turned || by_own_loops(a, b, false))) {
     const int64_t rows = a.size(0), depth = a.size(1), columns = b.size(1);
     const Tensor y = at::empty({rows, columns}, a.options());
     kernels::dense({rows, depth, columns, a.const_data_ptr<float>(), a.stride(0), b.const_data_ptr<float>(),
-                    b.stride(1), bias.defined() ? bias.const_data_ptr<float>() : nullptr, y.mutable_data_ptr<float>(),
-                    columns});
+                    b.stride(!turned), bias.defined() ? bias.const_data_ptr<float>() : nullptr,
+                    y.mutable_data_ptr<float>(), columns, turned});
     return y;
   }
   if (!a.is_contiguous()) return {};
-  if (few_rows(a.size(0), b.numel()) && b.t().is_contiguous()) {
+  if (few && b.t().is_contiguous()) {
     const Tensor y = at::empty({a.size(0), b.size(1)}, a.options());
     product_of_few_rows(a, b.t(), bias, y);
     return y;
