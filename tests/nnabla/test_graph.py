@@ -198,6 +198,13 @@ def test_errors_of_python_functions():
         y.forward()
     assert isinstance(caught.value.__cause__, KeyError)
 
+    class Replacing(Broken):
+        def forward_impl(self, inputs, outputs):
+            outputs[0].data = inputs[0].data  # would leave the output as it was
+
+    with pytest.raises(SystemError, match=r"data cannot be replaced; write the numbers into it, as by `\.d = "):
+        Replacing()(leaf(2)).forward()
+
     class Incomplete(PythonFunction):
         name = "Incomplete"
 
