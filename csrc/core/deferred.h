@@ -9,11 +9,11 @@
 
 #include <functional>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "core/function.h"
 #include "core/settle.h"
+#include "core/users.h"
 
 namespace cg {
 
@@ -93,9 +93,8 @@ struct Deferred {
   int8_t need_grad = -1;  // what a user set; -1: not set
   bool persistent = false, recompute = false;
   uint32_t uses = 0;  // how many inputs of functions are this variable
-  uint64_t next_user = 0;
-  std::unordered_map<FunctionNode*, uint64_t> users;  // with the order in which they were added
-  std::shared_ptr<Plan> plan;                         // the functions that compute this variable
+  Users users;
+  std::shared_ptr<Plan> plan;  // the functions that compute this variable
   explicit Deferred(Ref<Store> s) : store(std::move(s)) {}
 };
 

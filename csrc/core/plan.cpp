@@ -130,8 +130,8 @@ bool Freeing::decide(const FunctionNode& f, const VariableNode& x, const Uses& u
 bool Freeing::frees(FunctionNode& f, size_t i) const {
   const VariableNode* x = f.inputs[i].get();
   if (!x || !x->deferred) return false;
-  const auto found = uses_.find(x->deferred.get());
-  Uses u = found == uses_.end() ? Uses() : found->second;
+  const Uses* found = uses_.find(x->deferred.get());
+  Uses u = found ? *found : Uses();
   ++u.seen;
   u.kept |= saves_of(f).input(i);
   return decide(f, *x, u);
@@ -141,11 +141,11 @@ void Freeing::ran(FunctionNode& f) {
   const Mask mask = saves_of(f);
   for (size_t j = 0; j < f.outputs.size(); ++j)
     if (f.outputs[j].node && f.outputs[j].node->deferred && mask.output(j))
-      uses_[f.outputs[j].node->deferred.get()].kept = true;
+      uses_.insert(f.outputs[j].node->deferred.get()).first->kept = true;
   for (size_t i = 0; i < f.inputs.size(); ++i) {
     VariableNode* x = f.inputs[i].get();
     if (!x || !x->deferred) continue;
-    Uses& u = uses_[x->deferred.get()];
+    Uses& u = *uses_.insert(x->deferred.get()).first;
     u.kept |= mask.input(i);
     ++u.seen;
     if (decide(f, *x, u)) x->deferred->store->data->clear();
