@@ -21,8 +21,8 @@ CG_DENSE_LOOP void multiply_few_1(const Block& t) { multiply<kFewRows, 1, 0>(t);
 CG_DENSE_LOOP void transpose_rows(const float* x, int64_t pitch, int rows, int64_t depth, float* to, int64_t next) {
   transpose(x, pitch, rows, depth, to, next);
 }
-CG_DENSE_LOOP void copy_rows(const float* x, int64_t pitch, int64_t depth, float* to, int width, int count) {
-  copy(x, pitch, depth, to, width, count);
+CG_DENSE_LOOP void copy_rows(const float* x, int64_t pitch, int64_t depth, float* to, int64_t next, int64_t count) {
+  copy(x, pitch, depth, to, next, count);
 }
 bool has_loops() { return simd_level() >= 4; }
 #else
@@ -33,7 +33,7 @@ void multiply_few_2(const Block&) {}
 void multiply_1(const Block&) {}
 void multiply_few_1(const Block&) {}
 void transpose_rows(const float*, int64_t, int, int64_t, float*, int64_t) {}
-void copy_rows(const float*, int64_t, int64_t, float*, int, int) {}
+void copy_rows(const float*, int64_t, int64_t, float*, int64_t, int64_t) {}
 bool has_loops() { return false; }
 #endif
 
@@ -76,7 +76,9 @@ class Part {
   static int width(int64_t left) { return static_cast<int>(std::min<int64_t>(vectors(left), kWidth)); }
   void columns(int64_t begin, int64_t end) {
     const int64_t panels = (end - begin + kUnit - 1) / kUnit;
-    for (int64_t i = 0; i < panels; ++i) fill(panel(i), begin + i * kUnit, end);
+    if (p_.turned)
+      copy_rows(p_.w + from_ * p_.w_pitch + begin, p_.w_pitch, depth_, panel(0), kUnit * most_, end - begin);
+    for (int64_t i = 0; i < panels && !p_.turned; ++i) fill(panel(i), begin + i * kUnit, end);
     int64_t next = end;  // a row of the panels that follow, which is fetched while a block is multiplied
     for (int64_t row = top_; row < bottom_; row += kRows) {
       const int high = bottom_ - row > kFewRows ? kRows : kFewRows;
@@ -96,9 +98,6 @@ class Part {
   }
   void fill(float* panel, int64_t c, int64_t end) const {
     const int wide = width(end - c);
-    if (p_.turned)
-      return copy_rows(p_.w + from_ * p_.w_pitch + c, p_.w_pitch, depth_, panel, wide,
-                       static_cast<int>(std::min(kUnit, end - c)));
     for (int j = 0; j < wide; ++j)
       transpose_rows(p_.w + (c + j * L) * p_.w_pitch + from_, p_.w_pitch,
                      static_cast<int>(std::min<int64_t>(L, end - c - j * L)), depth_, panel + j * L, wide * L);
