@@ -140,7 +140,19 @@ CG_V4_LOOP void by_lanes(const FewRows& p, int64_t from, int64_t to) {
   for (; from < to; ++from) all_lanes<1>(p, from);
 }
 CG_V4_LOOP void to_lanes(const FewRows& p, float* y) {
-  lanes::gather(p.x, p.x + p.rows * p.length, p.length, static_cast<int>(p.rows), p.length, {y, p.length, p.length});
+  int64_t k = 0;
+  if (p.rows == kMostRows)
+    for (; k + kMostRows <= p.length; k += kMostRows) {
+      lanes::V v[kMostRows];
+#pragma GCC unroll 16
+      for (int l = 0; l < kMostRows; ++l) lanes::load(v[l], p.x + l * p.length + k);
+      lanes::transpose(v);
+#pragma GCC unroll 16
+      for (int l = 0; l < kMostRows; ++l) lanes::store(y + (k + l) * kMostRows, v[l]);
+    }
+  const int64_t left = p.length - k;
+  lanes::gather(p.x + k, p.x + p.rows * p.length, p.length, static_cast<int>(p.rows), left,
+                {y + k * kMostRows, left, left});
 }
 constexpr bool kCompiled = true;
 #else
