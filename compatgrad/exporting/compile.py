@@ -94,12 +94,15 @@ class _Tracing:
     does, so that calls of compiled functions in other threads wait."""
 
     def __init__(self) -> None:
+        self.begin()
+        os.register_at_fork(after_in_child=self.begin)  # the thread that traced is not in the child
+
+    def begin(self) -> None:
         self.lock = threading.RLock()  # a traced function may call a compiled one
         self.thread: int | None = None
 
 
 _tracing = _Tracing()
-os.register_at_fork(after_in_child=_tracing.__init__)  # the thread that traced is not in the child
 
 
 class _Compiled:
@@ -389,7 +392,7 @@ def _changed(flat: fx.GraphModule, count: int) -> list[int]:
     """Which of the last `count` inputs of a graph it writes to."""
     nodes = flat.graph.find_nodes(op="placeholder")
     own = {node: k for k, node in enumerate(nodes[len(nodes) - count :])}
-    found = set()
+    found: set[int] = set()
     for node in flat.graph.nodes:
         if node.op == "call_function" and getattr(node.target, "_schema", None) and node.target._schema.is_mutable:
             x = node.args[0]
