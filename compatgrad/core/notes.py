@@ -127,7 +127,9 @@ _ROWS = {
         ),
     },
     "mxnet": {
-        "hybridize": ("`hybridize`", "compatgrad compiles convolutional networks only, for inference on a CPU"),
+        "hybridize": (
+            "`hybridize`", "compatgrad compiles convolutions and large dense layers only, for inference on CPUs"
+        ),
         "register_op_hook": ("`register_op_hook` of a hybridized block", "compatgrad does not call the callback"),
         "Monitor": ("a `Monitor` of executors", "the monitor shows the operators of the symbol as it was written"),
         "profiler": ("`mx.profiler`", "the profiler records only the operators of the thread that starts it"),

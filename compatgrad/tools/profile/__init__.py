@@ -339,8 +339,8 @@ def _run(session: Any, output: _Output, install: Any, body: Any, stop: bool, usa
 def _too_few(session: Any) -> str:
     number, warmup = session.result.seen, session.steps.stages[0][1]
     seen = f"{count(number, 'step')} {agreeing(number, 'was', 'were')} seen" if number else "no step was seen"
-    first = f"{warmup} of them {agreeing(warmup, 'is', 'are')} warmup"
     return (
-        f"compatgrad profile: {seen}, and {first}. A step ends where an "
-        "optimizer, a solver, a trainer or a module updates parameters; in a program without them, where backward ends"
+        f"compatgrad profile: {seen}, but measurements begin after {count(warmup, 'step')} of warmup (--warmup). "
+        "A step ends where an optimizer, a solver, a trainer or a module updates parameters; in a program without "
+        "them, where backward ends"
     )
