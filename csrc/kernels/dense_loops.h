@@ -10,8 +10,7 @@ namespace cg::kernels::dense_loops {
 
 using lanes::L;
 using lanes::V;
-
-inline int64_t vectors(int64_t n) { return (n + L - 1) / L; }
+using lanes::vectors;
 
 constexpr int kFewRows = 4, kRows = 8,
               kWidth = 3;  // 24 sums are registers, and 8 rows and 3 vectors need few loads for them
@@ -102,9 +101,8 @@ CG_INLINE void transpose(const float* x, int64_t pitch, int rows, int64_t depth,
   for (; k < depth; ++k)
     for (int l = 0; l < L; ++l) to[k * next + l] = l < rows ? x[l * pitch + k] : 0.0f;
 }
-// Whether the processor has the instructions for the two functions below, which must not be called otherwise.
-bool has_loops();
-// A panel has `width` vectors in a row; the rows of a do not lie side by side.
+// Neither function must be called unless lanes::available(). A panel has `width` vectors in a row; the rows of a do not
+// lie side by side.
 void multiply_rows(int width, const Block& t);
 void transpose_rows(const float* x, int64_t pitch, int rows, int64_t depth, float* to, int64_t next);
 
