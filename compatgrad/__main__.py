@@ -45,6 +45,7 @@ environment:
   COMPATGRAD_STRICT              what raises an error, as for `run --strict`
   COMPATGRAD_TIMEOUT             seconds that a process waits for another (`launch --help`)
   COMPATGRAD_KEEP_MEMORY=0       do not keep memory of freed CPU tensors for the next ones
+  COMPATGRAD_PLANS=0             run hybridized Gluon blocks operator by operator in inference, too
   COMPATGRAD_CUDA_KERNELS=0      do not use compatgrad's CUDA kernels; ATen computes on GPUs
 """
 

@@ -154,7 +154,7 @@ class Assembly:
                 return self.expression(found)
             raise Unfitted(
                 f"{where} gets {_texts(given)}{self._at()}: no expression of the sizes gives these numbers, "
-                "or the number is counted from call to call"
+                "or the number is counted from call to call, as in an optimizer's update, which belongs after the call"
             )
         raise ExportError(f"{where} gets {_texts(given)}{self._at()}: the code depends on the size")
 

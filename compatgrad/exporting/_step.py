@@ -75,7 +75,7 @@ class StepExporter(Exporter):
             name = getattr(v, "name", None) or "a Variable"
             raise ExportError(
                 f"{self.who}: the function runs backward and leaves a gradient in {name} of shape {tuple(v.shape)}, "
-                "which is not among the parameters: name it by parameters="
+                "which is not among the parameters: pass the link, the block or a dict of Variables by parameters="
             )
         self.leaves = self.target.leaves_gradients or (not self.records and self._clears(state))
         self._left = list(self.target.left)

@@ -190,10 +190,26 @@ class UnsafeVariable:
     Source: compatgrad's own, like the object that a PythonFunction of nnabla 1.39.0 gets.
     """
 
-    __slots__ = ("data", "grad")
+    __slots__ = ("_data", "_grad")
 
     def __init__(self, data: NdArray, grad: NdArray) -> None:
-        self.data, self.grad = data, grad
+        self._data, self._grad = data, grad
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("data", "grad"):
+            short = name[0]
+            raise AttributeError(f"{name} cannot be replaced; write the numbers into it, as by `.{short} = ...`")
+        super().__setattr__(name, value)
+
+    @property
+    def data(self) -> NdArray:
+        """The NdArray of the values. A method writes into it; an assignment raises AttributeError, as in nnabla."""
+        return self._data
+
+    @property
+    def grad(self) -> NdArray:
+        """The NdArray of the gradient. A method writes into it; an assignment raises AttributeError, as in nnabla."""
+        return self._grad
 
     @property
     def shape(self) -> tuple[int, ...]:

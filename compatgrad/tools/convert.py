@@ -50,7 +50,7 @@ examples:
   python -m compatgrad convert net.nnp made/ --to torch
   python -m compatgrad convert trained.pt trained.nnp --like net.nnp
   python -m compatgrad convert net-symbol.json made/ --to torch --params net-0000.params --input data=1x3x224x224
-  python -m compatgrad convert trained.pt net-0001.params --like net-symbol.json --params net-0000.params \
+  python -m compatgrad convert trained.pt net-0001.params --like net-symbol.json --params net-0000.params \\
       --input data=1x3x224x224
 """
 

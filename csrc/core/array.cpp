@@ -139,7 +139,7 @@ const at::Tensor& Array::own() {
 }
 
 void Array::put(at::Tensor t) {
-  if (family && put_shared(t, false)) return;
+  if (family && put_shared(cg::read(t), false)) return;
   tensor = std::move(t);
   dtype = tensor.scalar_type();
   device = tensor.device();
@@ -238,6 +238,7 @@ void Array::clear() {
 void Array::move(at::Device d) {
   Array& r = root();
   if (r.device == d) return;
+  cg::read(r.tensor);
   r.device = d;
   if (r.tensor.defined()) {
     if (tally.moved) tally.moved(r.tensor, d);
@@ -252,6 +253,7 @@ void Array::set_dtype(at::ScalarType t) {
   if (r.typed && &base() != &r)
     throw std::runtime_error(std::string("an array made by narrow cannot be cast from ") + c10::toString(dtype) +
                              " to " + c10::toString(t));
+  cg::read(r.tensor);
   r.dtype = t;
   r.typed = true;
   if (r.tensor.defined() && r.tensor.scalar_type() != t) r.tensor = r.tensor.to(t);
@@ -265,7 +267,7 @@ void Array::reshape(at::IntArrayRef s) {
       throw std::runtime_error("an array that shares its memory with others cannot change its size");
     leave();
   }
-  if (tensor.defined() && same) tensor = tensor.reshape(s);
+  if (tensor.defined() && same) tensor = read().reshape(s);
   sizes.assign(s.begin(), s.end());
   if (same) return;
   tensor.reset();
@@ -275,12 +277,13 @@ void Array::reshape(at::IntArrayRef s) {
 }
 
 void Array::follow(at::IntArrayRef s) {
-  if (tensor.defined()) tensor = c10::multiply_integers(s) == tensor.numel() ? tensor.reshape(s) : at::Tensor();
+  if (tensor.defined()) tensor = c10::multiply_integers(s) == tensor.numel() ? read().reshape(s) : at::Tensor();
   sizes.assign(s.begin(), s.end());
 }
 
 Ref<Array> Array::share(at::IntArrayRef s, int64_t offset, bool part) {
   Array& b = base();
+  cg::read(b.tensor);
   if (!b.family) b.family = std::make_unique<Family>();
   Ref<Array> made(new Array(s));
   const int64_t end = offset + made->numel();

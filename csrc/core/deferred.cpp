@@ -10,6 +10,8 @@
 #include "core/op.h"
 #include "core/plan.h"
 #include "core/pointer_map.h"
+#include "core/tally.h"
+#include "core/unread.h"
 
 namespace cg {
 
@@ -108,14 +110,14 @@ at::Tensor FunctionNode::deferred_output(size_t j, bool last) const {
   return t;
 }
 
-Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i) {
+Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i, bool unread) {
   if (!node) return {};
   if (!node->deferred) return {node, node->data};
   if (mode(Mode::auto_forward) || mode(Mode::plain)) {
     if (f) return {node, f->input_data(i)};
     Array& a = *node->deferred->store->data;
     if (!mode(Mode::plain)) a.move(real_device);
-    return {node, a.read()};
+    return {node, unread ? a.unread() : a.read()};
   }
   at::ScalarType dtype = node->dtype;
   if (f && f->call->integers.input(i)) dtype = at::kLong;
@@ -165,14 +167,20 @@ Vars apply_deferred(FunctionNode& f, VarsRef given) {
     if (!x.defined())
       values.emplace_back();
     else if (now || !in[i].node->deferred)
-      values.emplace_back(cast_input(call, i, x.data));
+      values.emplace_back(x.data.scalar_type() == call.real ? x.data : cast_input(call, i, read(x.data)));
     else
       values.emplace_back(hollow(x.sizes(), call.integers.input(i) ? at::kLong : call.real, x.data.device()));
     call.need_grad |= in[i].requires_grad();
   }
-  Tensors ys = now ? f.forward_unlocked(values) : f.infer(values);
   const bool linked = !now || mode(Mode::enable_backprop);
   call.need_grad &= linked;
+  Tensors ys;
+  if (now && !call.need_grad && !tally.ran)
+    if (at::Tensor y = join_attention(f, values); y.defined()) ys.push_back(std::move(y));
+  if (ys.empty()) {
+    read_inputs(values);
+    ys = now ? f.forward_unlocked(values) : f.infer(values);
+  }
   Vars out;
   c10::SmallVector<Ref<VariableNode>, 2> nodes;
   for (auto& y : ys) {
@@ -192,7 +200,7 @@ Vars apply_deferred(FunctionNode& f, VarsRef given) {
     if (x->deferred) {
       Deferred& d = *x->deferred;
       ++d.uses;
-      if (d.users.emplace(&f, d.next_user).second) ++d.next_user;
+      d.users.add(f);
     } else if (f.saves(wanted_of(f)).input(i)) {
       x->retain_data(in[i].data);
     }
@@ -208,18 +216,18 @@ void release_unread(VariableNode& x) {
   // As in the original, it makes no difference here whether the creator needs a gradient.
   const c10::SmallVector<bool, 8> all(x.creator->inputs.size(), true);
   if (x.creator->saves(all).output(x.output_index)) return;
-  for (auto& [f, order] : d.users) {
-    if (!f->call->need_grad) continue;
-    const Mask mask = f->saves(wanted_of(*f));
-    for (size_t i = 0; i < f->inputs.size(); ++i)
-      if (f->inputs[i].get() == &x && mask.input(i)) return;
-  }
-  d.store->data->clear();
+  const auto reads = [&](FunctionNode& f) {
+    if (!f.call->need_grad) return false;
+    const Mask mask = f.saves(wanted_of(f));
+    for (size_t i = 0; i < f.inputs.size(); ++i)
+      if (f.inputs[i].get() == &x && mask.input(i)) return true;
+    return false;
+  };
+  if (!d.users.any(reads)) d.store->data->clear();
 }
 
 void raise_ranks(VariableNode& x) {
-  auto& users = x.deferred->users;
-  if (std::none_of(users.begin(), users.end(), [&](auto& user) { return user.first->rank < x.rank; })) return;
+  if (!x.deferred->users.any([&](FunctionNode& f) { return f.rank < x.rank; })) return;
   // All functions behind the variable, in the order in which a depth-first search leaves them: each comes after the
   // functions behind it. In a graph with a cycle, each occurs once.
   std::vector<FunctionNode*> found;
@@ -229,8 +237,7 @@ void raise_ranks(VariableNode& x) {
     std::vector<FunctionNode*> next;
   };
   const auto followers = [](VariableNode& y, std::vector<FunctionNode*>& to) {
-    if (y.deferred)
-      for (auto& [f, order] : y.deferred->users) to.push_back(f);
+    if (y.deferred) y.deferred->users.each([&](FunctionNode& f, uint64_t) { to.push_back(&f); });
   };
   std::vector<Step> path(1);
   followers(x, path.back().next);
@@ -261,7 +268,7 @@ void forget_uses(FunctionNode& f) {
   for (auto& x : f.inputs)
     if (x && x->deferred) {
       --x->deferred->uses;
-      x->deferred->users.erase(&f);
+      x->deferred->users.remove(f);
     }
 }
 

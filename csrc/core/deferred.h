@@ -9,10 +9,11 @@
 
 #include <functional>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "core/function.h"
+#include "core/settle.h"
+#include "core/users.h"
 
 namespace cg {
 
@@ -40,7 +41,9 @@ struct Array : ArrayContent, Pinned {
   void release() {
     if (--refs == 0) delete this;
   }
-  const at::Tensor& read() { return tensor.defined() ? tensor : make(); }
+  const at::Tensor& read() { return cg::read(unread()); }
+  // Perhaps an array whose values come later (core/unread.h).
+  const at::Tensor& unread() { return tensor.defined() ? tensor : make(); }
   const at::Tensor& write();  // for reading and writing
   const at::Tensor& own();    // for a user to write into: contiguous, and not shared with a function's input
   void put(at::Tensor t);     // the array holds t from now on
@@ -90,9 +93,8 @@ struct Deferred {
   int8_t need_grad = -1;  // what a user set; -1: not set
   bool persistent = false, recompute = false;
   uint32_t uses = 0;  // how many inputs of functions are this variable
-  uint64_t next_user = 0;
-  std::unordered_map<FunctionNode*, uint64_t> users;  // with the order in which they were added
-  std::shared_ptr<Plan> plan;                         // the functions that compute this variable
+  Users users;
+  std::shared_ptr<Plan> plan;  // the functions that compute this variable
   explicit Deferred(Ref<Store> s) : store(std::move(s)) {}
 };
 
@@ -130,8 +132,8 @@ at::Tensor hollow(at::IntArrayRef sizes, at::ScalarType dtype, at::Device device
 Ref<VariableNode> make_deferred(Ref<Store> store, int need_grad);
 Ref<VariableNode> output_node(FunctionNode& f, size_t j);  // a new node if the old one was deleted
 // The variable as an input of functions: its data if functions run at once, otherwise a hollow tensor. With `f`: as
-// input i of f, which may read it in another dtype.
-Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i);
+// input i of f, which may read it in another dtype. unread: its values may come later (core/unread.h).
+Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i, bool unread = false);
 Vars apply_deferred(FunctionNode& f, VarsRef in);
 void forget_uses(FunctionNode& f);
 // Raises the ranks of all functions behind `x`, after the rank of `x`, which they already use, has grown.
@@ -140,9 +142,10 @@ void raise_ranks(VariableNode& x);
 void release_unread(VariableNode& x);
 at::Tensor cast_input(const Call& call, size_t i, at::Tensor t);
 at::Tensor cast_real(const Call& call, at::Tensor t);  // casts a gradient, or an input that is not of an integer type
-// Runs `f` on arrays. `last`: the result may use the memory of inputs that will be freed.
-void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out,
-            const LastUse* last = nullptr);
+// Runs `f` on arrays. `last`: the result may use the memory of inputs that will be freed. late: values of results may
+// come later (core/unread.h), because no gradient reads them.
+void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out, const LastUse* last = nullptr,
+            bool late = false);
 c10::SmallVector<Ref<Store>, 4> input_stores(FunctionNode& f);
 // Runs `f` on its own arrays; with `again` it uses the random numbers of the last run, and updates no running
 // statistics.

@@ -67,6 +67,13 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
     gys.push_back(none ? at::Tensor() : cast_real(*f.call, g.read()));
     large |= !none && gys.back().numel() >= kLarge;
   }
+  if (unread) {  // a formula, which runs without the interpreter lock, must not have to compute them
+    const Mask kept = f.saves(wanted);
+    for (size_t i = 0; i < in.size(); ++i)
+      if (in[i] && kept.input(i)) read(in[i]->data->tensor);
+    for (size_t j = 0; j < f.call->outputs.size(); ++j)
+      if (kept.output(j)) read(f.call->outputs[j]->data->tensor);
+  }
   std::optional<Collected::Taker> taker;
   if (collected && collected->joins && f.info()) taker.emplace(*collected, inputs, accum);
   const Setting reads(f.call->last_reads, Mask());
@@ -196,10 +203,7 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
   Collected collected(!options.before && !options.after && !options.finished);
   // Data that a function outside this pass reads is kept, because that function's own backward may follow.
   const auto read_elsewhere = [&](const VariableNode* o) {
-    if (!o) return false;
-    for (auto& [f, since] : o->deferred->users)
-      if (f->call->need_grad && !order.met(f)) return true;
-    return false;
+    return o && o->deferred->users.any([&](FunctionNode& f) { return f.call->need_grad && !order.met(&f); });
   };
   // Data that another variable shares is kept, too, while a function that is still to be visited reads that variable:
   // an unlinked variable, or the first state of a recurrent network.
@@ -214,9 +218,7 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
   const auto read_up = [&](const VariableNode& x) {
     if (!x.deferred || !x.creator || !x.creator->call || !x.requires_grad) return false;
     if (x.deferred->persistent || kept.contains(&x) || given_ahead(*x.deferred->store)) return false;
-    for (auto& [f, since] : x.deferred->users) {
-      if (f->call->need_grad && !order.over(f)) return false;
-    }
+    if (x.deferred->users.any([&](FunctionNode& f) { return f.call->need_grad && !order.over(&f); })) return false;
     return !x.creator->saves(wanted_of(*x.creator)).output(x.output_index);
   };
   const bool early = options.clear_buffer && !options.after;

@@ -171,7 +171,6 @@ Vars FunctionNode::apply(VarsRef in, bool record_constants) {
   Ref<FunctionNode> self(this);
   const int holders = std::exchange(may_postpone, 0);
   if (mode(Mode::deferred)) {
-    read_inputs(in);
     settle();
     if (tally.ran) tally.ran(*this, in, mode(Mode::auto_forward));
     return apply_deferred(*this, in);

@@ -10,6 +10,7 @@
 #include "core/order.h"
 #include "core/settle.h"
 #include "core/tally.h"
+#include "core/unread.h"
 #include "kernels/one_thread.h"
 
 namespace cg {
@@ -55,6 +56,12 @@ void refresh(FunctionNode& f) {
 }
 
 Mask saves_of(const FunctionNode& f) { return f.call->need_grad ? f.saves(wanted_of(f)) : Mask(); }
+
+// Input i of f in the type in which f computes; its values may come later.
+at::Tensor unread_input(const FunctionNode& f, size_t i, Array& x) {
+  const at::Tensor& t = x.unread();
+  return t.scalar_type() == f.call->real ? t : cast_input(*f.call, i, read(t));
+}
 
 // The memory of an input that will be freed, that nobody else refers to, and that fits the result of `f`; or none.
 at::Tensor memory_for_result(c10::ArrayRef<Ref<Store>> in, const Vars& values, const LastUse& last) {
@@ -123,8 +130,8 @@ bool Freeing::decide(const FunctionNode& f, const VariableNode& x, const Uses& u
 bool Freeing::frees(FunctionNode& f, size_t i) const {
   const VariableNode* x = f.inputs[i].get();
   if (!x || !x->deferred) return false;
-  const auto found = uses_.find(x->deferred.get());
-  Uses u = found == uses_.end() ? Uses() : found->second;
+  const Uses* found = uses_.find(x->deferred.get());
+  Uses u = found ? *found : Uses();
   ++u.seen;
   u.kept |= saves_of(f).input(i);
   return decide(f, *x, u);
@@ -134,11 +141,11 @@ void Freeing::ran(FunctionNode& f) {
   const Mask mask = saves_of(f);
   for (size_t j = 0; j < f.outputs.size(); ++j)
     if (f.outputs[j].node && f.outputs[j].node->deferred && mask.output(j))
-      uses_[f.outputs[j].node->deferred.get()].kept = true;
+      uses_.insert(f.outputs[j].node->deferred.get()).first->kept = true;
   for (size_t i = 0; i < f.inputs.size(); ++i) {
     VariableNode* x = f.inputs[i].get();
     if (!x || !x->deferred) continue;
-    Uses& u = uses_[x->deferred.get()];
+    Uses& u = *uses_.insert(x->deferred.get()).first;
     u.kept |= mask.input(i);
     ++u.seen;
     if (decide(f, *x, u)) x->deferred->store->data->clear();
@@ -179,7 +186,8 @@ c10::SmallVector<Ref<Store>, 4> input_stores(FunctionNode& f) {
   return stores;
 }
 
-void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out, const LastUse* last) {
+void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Store>> out, const LastUse* last,
+            bool late) {
   settle();
   for (auto& x : in)
     if (x) x->data->move(f.call->device);
@@ -188,15 +196,20 @@ void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Sto
   Vars values;
   bool large = false;
   for (size_t i = 0; i < in.size(); ++i) {
-    values.emplace_back(in[i] ? cast_input(*f.call, i, in[i]->data->read()) : at::Tensor());
+    values.emplace_back(in[i] ? unread_input(f, i, *in[i]->data) : at::Tensor());
     large |= in[i] && values[i].data.numel() >= kLarge;
   }
   Tensors ys;
-  const at::Tensor y = last && f.has_forward_into() ? memory_for_result(in, values, *last) : at::Tensor();
   try {
-    Unlocked unlocked(large && f.info());  // without info it may run Python
-    const kernels::OneThread one(f.info());
-    ys = y.defined() ? f.forward_into(y, values) : f.forward(values);
+    if (late && !tally.ran)
+      if (at::Tensor y = join_attention(f, values); y.defined()) ys.push_back(std::move(y));
+    if (ys.empty()) {
+      read_inputs(values);
+      const at::Tensor y = last && f.has_forward_into() ? memory_for_result(in, values, *last) : at::Tensor();
+      Unlocked unlocked(large && f.info());  // without info it may run Python
+      const kernels::OneThread one(f.info());
+      ys = y.defined() ? f.forward_into(y, values) : f.forward(values);
+    }
   } catch (const c10::Error& e) {
     throw std::runtime_error(binding.label(f) + ": " + e.what_without_backtrace());
   }
@@ -246,7 +259,8 @@ void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& option
     if (clearing) remember_random_state(*f);
     const auto freed = [&](size_t i) { return freeing.frees(*f, i); };
     const LastUse last{.input = freed};
-    run_on(*f, input_stores(*f), f->call->outputs, clearing && !options.after ? &last : nullptr);
+    const bool late = !options.before && !options.after && (options.clear_buffer || !f->call->need_grad);
+    run_on(*f, input_stores(*f), f->call->outputs, clearing && !options.after ? &last : nullptr, late);
     if (options.after) user_code(options.after, *f);
     if (clearing) freeing.ran(*f);
     if (options.finished) user_code(options.finished, *f);

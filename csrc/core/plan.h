@@ -1,9 +1,8 @@
 // What forward and backward passes over deferred functions share.
 #pragma once
-#include <unordered_map>
-
 #include "core/deferred.h"
 #include "core/door.h"
+#include "core/pointer_map.h"
 
 namespace cg {
 
@@ -30,7 +29,7 @@ class Freeing {
   };
   bool decide(const FunctionNode& f, const VariableNode& x, const Uses& u) const;
   const bool all_, unread_, again_;
-  std::unordered_map<const Deferred*, Uses> uses_;
+  PointerMap<Deferred, Uses> uses_;
 };
 
 }  // namespace cg

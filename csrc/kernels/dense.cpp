@@ -19,6 +19,9 @@ CG_DENSE_LOOP multiply_few_1(const Block& t) { multiply<kFewRows, 1, 0>(t); }
 CG_DENSE_LOOP transpose_rows(const float* x, int64_t pitch, int rows, int64_t depth, float* to, int64_t next) {
   transpose(x, pitch, rows, depth, to, next);
 }
+CG_DENSE_LOOP copy_rows(const float* x, int64_t pitch, int64_t depth, float* to, int64_t next, int64_t count) {
+  copy(x, pitch, depth, to, next, count);
+}
 #undef CG_DENSE_LOOP
 
 void multiply_rows(int width, const Block& t) { (width == 3 ? multiply_3 : width == 2 ? multiply_2 : multiply_1)(t); }
@@ -60,13 +63,9 @@ class Part {
   static int width(int64_t left) { return static_cast<int>(std::min<int64_t>(vectors(left), kWidth)); }
   void columns(int64_t begin, int64_t end) {
     const int64_t panels = (end - begin + kUnit - 1) / kUnit;
-    for (int64_t i = 0; i < panels; ++i) {
-      const int64_t c = begin + i * kUnit;
-      const int wide = width(end - c);
-      for (int j = 0; j < wide; ++j)
-        transpose_rows(p_.w + (c + j * L) * p_.w_pitch + from_, p_.w_pitch,
-                       static_cast<int>(std::min<int64_t>(L, end - c - j * L)), depth_, panel(i) + j * L, wide * L);
-    }
+    if (p_.turned)
+      copy_rows(p_.w + from_ * p_.w_pitch + begin, p_.w_pitch, depth_, panel(0), kUnit * most_, end - begin);
+    for (int64_t i = 0; i < panels && !p_.turned; ++i) fill(panel(i), begin + i * kUnit, end);
     int64_t next = end;  // a row of the panels that follow, which is fetched while a block is multiplied
     for (int64_t row = top_; row < bottom_; row += kRows) {
       const int high = bottom_ - row > kFewRows ? kRows : kFewRows;
@@ -84,7 +83,15 @@ class Part {
       }
     }
   }
-  const float* ahead(int64_t column) const { return column < last_ ? p_.w + column * p_.w_pitch + from_ : nullptr; }
+  void fill(float* panel, int64_t c, int64_t end) const {
+    const int wide = width(end - c);
+    for (int j = 0; j < wide; ++j)
+      transpose_rows(p_.w + (c + j * L) * p_.w_pitch + from_, p_.w_pitch,
+                     static_cast<int>(std::min<int64_t>(L, end - c - j * L)), depth_, panel + j * L, wide * L);
+  }
+  const float* ahead(int64_t column) const {
+    return column < last_ && !p_.turned ? p_.w + column * p_.w_pitch + from_ : nullptr;
+  }
   static void multiply_high(int high, int width, const Block& t) {
     if (high == kRows) return multiply_rows(width, t);
     (width == 3 ? multiply_few_3 : width == 2 ? multiply_few_2 : multiply_few_1)(t);
@@ -125,9 +132,15 @@ bool dense_fits(int64_t rows, int64_t depth, int64_t columns) {
 
 void dense(const Dense& p) {
   constexpr int64_t kLeast = 1 << 18;  // products from which on another thread saves time
-  const bool by_columns = p.columns >= p.rows;
-  const int64_t unit = by_columns ? dense_loops::kWidth * dense_loops::L : dense_loops::kRows,
-                all = by_columns ? p.columns : p.rows;
+  constexpr int64_t kPanel = dense_loops::kWidth * dense_loops::L, kRows = dense_loops::kRows;
+  // The thread that has most to do decides. To transpose w takes as long as to multiply about eight rows: a thread that
+  // computes some rows transposes all of w.
+  const auto share = [](int64_t all, int64_t unit) {
+    const int64_t units = (all + unit - 1) / unit, threads = most_threads();
+    return std::min(all, (units + threads - 1) / threads * unit);
+  };
+  const bool by_columns = share(p.columns, kPanel) * (p.rows + 8) <= p.columns * (share(p.rows, kRows) + 8);
+  const int64_t unit = by_columns ? kPanel : kRows, all = by_columns ? p.columns : p.rows;
   const int64_t products = unit * p.depth * (by_columns ? p.rows : p.columns);
   in_threads((all + unit - 1) / unit, std::max<int64_t>(1, kLeast / products), [&](int64_t from, int64_t to) {
     const int64_t first = from * unit, last = std::min(to * unit, all);

@@ -4,8 +4,9 @@
 
 namespace cg::kernels {
 
-// y (rows, columns) = x (rows, depth) times wᵀ, for w (columns, depth), plus bias (columns) unless that is null. The
-// numbers of a row lie side by side; from one row to the next there are `pitch` numbers. y does not overlap the others.
+// y (rows, columns) = x (rows, depth) times wᵀ, for w (columns, depth), plus bias (columns) unless that is null; with
+// `turned` w is (depth, columns), and y = x w + bias. The numbers of a row lie side by side; from one row to the next
+// there are `pitch` numbers. y does not overlap the others.
 struct Dense {
   int64_t rows, depth, columns;
   const float* x;
@@ -15,6 +16,7 @@ struct Dense {
   const float* bias;
   float* y;
   int64_t y_pitch;
+  bool turned = false;
 };
 
 // Whether the processor has the instructions, and the matrices fill blocks. `dense` must not be called otherwise.

@@ -101,9 +101,29 @@ CG_INLINE void transpose(const float* x, int64_t pitch, int rows, int64_t depth,
   for (; k < depth; ++k)
     for (int l = 0; l < L; ++l) to[k * next + l] = l < rows ? x[l * pitch + k] : 0.0f;
 }
-// Neither function must be called unless lanes::available(). A panel has `width` vectors in a row; the rows of a do not
-// lie side by side.
+// Copies the first `count` numbers of `depth` rows, which lie `pitch` numbers apart, into panels of kWidth vectors,
+// which lie `next` numbers apart; the last panel may have fewer, and missing numbers are zeros.
+CG_INLINE void copy(const float* x, int64_t pitch, int64_t depth, float* to, int64_t next, int64_t count) {
+  constexpr int64_t kUnit = kWidth * L, kAhead = 4;  // rows that are fetched meanwhile: they may lie in other pages
+  for (int64_t k = 0; k < depth; ++k, x += pitch) {
+    for (int64_t c = 0; c < count && k + kAhead < depth; c += L) __builtin_prefetch(x + kAhead * pitch + c);
+    int64_t c = 0;
+    float* panel = to;
+    for (; c + kUnit <= count; c += kUnit, panel += next)
+#pragma GCC unroll 3
+      for (int j = 0; j < kWidth; ++j) {
+        V v;
+        lanes::load(v, x + c + j * L);
+        lanes::store(panel + k * kUnit + j * L, v);
+      }
+    const int64_t wide = vectors(count - c) * L;
+    for (int64_t i = 0; i < wide; ++i) panel[k * wide + i] = c + i < count ? x[c + i] : 0.0f;
+  }
+}
+// None of these functions must be called unless lanes::available(). A panel has `width` vectors in a row; the rows of a
+// do not lie side by side.
 void multiply_rows(int width, const Block& t);
 void transpose_rows(const float* x, int64_t pitch, int rows, int64_t depth, float* to, int64_t next);
+void copy_rows(const float* x, int64_t pitch, int64_t depth, float* to, int64_t next, int64_t count);
 
 }  // namespace cg::kernels::dense_loops

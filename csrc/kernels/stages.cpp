@@ -56,9 +56,24 @@ CG_SIMD void stage_loop(Stage::Kind kind, int64_t n, const float* a, const float
 CG_SIMD void stage_loop(Stage::Kind kind, int64_t n, const double* a, const double* b, double s, double* y) {
   stage_of(kind, n, a, b, s, y);
 }
+CG_INLINE float signed_tanh(float x) { return __builtin_copysignf(simd::tanh(__builtin_fabsf(x)), x); }
 CG_SIMD void tanh_loop(int64_t n, const float* x, float* y) {
   CG_IVDEP
-  for (int64_t i = 0; i < n; ++i) y[i] = __builtin_copysignf(simd::tanh(__builtin_fabsf(x[i])), x[i]);
+  for (int64_t i = 0; i < n; ++i) y[i] = signed_tanh(x[i]);
+}
+constexpr float kGelu = 0.797884560802865f, kGeluCube = 0.044715f;  // sqrt(2 / pi)
+CG_SIMD void gelu_loop(int64_t n, const float* x, float* y) {
+  CG_IVDEP
+  for (int64_t i = 0; i < n; ++i)
+    y[i] = 0.5f * x[i] * (1.0f + signed_tanh(kGelu * (x[i] + kGeluCube * x[i] * x[i] * x[i])));
+}
+CG_SIMD void gelu_slope_loop(int64_t n, const float* gy, const float* x, float* y) {
+  CG_IVDEP
+  for (int64_t i = 0; i < n; ++i) {
+    const float t = signed_tanh(kGelu * (x[i] + kGeluCube * x[i] * x[i] * x[i]));
+    const float u = kGelu * (1.0f + 3.0f * kGeluCube * x[i] * x[i]);
+    y[i] = gy[i] * (0.5f * (1.0f + t) + 0.5f * x[i] * (1.0f - t * t) * u);
+  }
 }
 CG_SIMD void erf_loop(int64_t n, const float* x, float* y) {
   CG_IVDEP
@@ -78,6 +93,8 @@ void run(const Stage& stage, int64_t n, const T* a, const T* b, T* y) {
 
 void tanh_of(int64_t n, const float* x, float* y) { tanh_loop(n, x, y); }
 void erf_of(int64_t n, const float* x, float* y) { erf_loop(n, x, y); }
+void gelu_of(int64_t n, const float* x, float* y) { gelu_loop(n, x, y); }
+void gelu_slope_of(int64_t n, const float* gy, const float* x, float* y) { gelu_slope_loop(n, gy, x, y); }
 
 template <class T>
 void run_stages(const std::vector<Stage>& stages, const std::vector<T*>& arrays, int64_t begin, int64_t end) {

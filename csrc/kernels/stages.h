@@ -42,5 +42,8 @@ extern template void run_stages(const std::vector<Stage>&, const std::vector<dou
 // The sign is that of x, so that tanh(-x) is exactly -tanh(x).
 void tanh_of(int64_t n, const float* x, float* y);
 void erf_of(int64_t n, const float* x, float* y);
+// GELU by tanh: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x³))), and gy times its derivative at x.
+void gelu_of(int64_t n, const float* x, float* y);
+void gelu_slope_of(int64_t n, const float* gy, const float* x, float* y);
 
 }  // namespace cg::kernels

@@ -142,12 +142,15 @@ CG_POINTWISE_UNARY_WITH(Softplus, "softplus", param, double, beta, 1, in_bit(0),
                         softplus_backward(c.gy(), c.in(0), beta, kSoftplusLinear), "log(1 + exp(beta * x)) / beta")
 
 const char* gelu_kind(bool approximate) { return approximate ? "tanh" : "none"; }
+Tensor gelu_of(const Tensor& x, bool approximate) { return approximate ? fast_gelu(x) : at::gelu(x); }
 
 struct GELUGrad {
   bool approximate = false;
   static constexpr auto params() { return std::make_tuple(param("approximate", &GELUGrad::approximate)); }
   Mask saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
-  Tensor forward(const Tensor& gy, const Tensor& x) { return at::gelu_backward(gy, x, gelu_kind(approximate)); }
+  Tensor forward(const Tensor& gy, const Tensor& x) {
+    return approximate ? fast_gelu_backward(gy, x) : at::gelu_backward(gy, x);
+  }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&] { return gelu_backward(c.gy(), c.in(1), gelu_kind(approximate)); });
@@ -167,7 +170,7 @@ struct GELUGrad {
 };
 CG_POINTWISE("gelu_grad", GELUGrad, "gy times the derivative of gelu at x.")
 
-CG_POINTWISE_UNARY_WITH(GELU, "gelu", param, bool, approximate, false, in_bit(0), at::gelu(x, gelu_kind(approximate)),
+CG_POINTWISE_UNARY_WITH(GELU, "gelu", param, bool, approximate, false, in_bit(0), gelu_of(x, approximate),
                         gelu_backward(c.gy(), c.in(0), gelu_kind(approximate)),
                         "x times the normal distribution function at x. approximate: by tanh.")
 

@@ -53,7 +53,7 @@ struct Affine {
     const at::IntArrayRef x = c.in_sizes(0);
     const Ints xm = matrix(x, wrap_base_axis(base_axis, x.size())), wm = matrix(c.in_sizes(1), 1);
     const T gy = shaped(c.gy(), {xm[0], wm[1]});
-    c.grad(0, [&] { return shaped(dense_product(gy, transpose(shaped(c.in(1), wm), 0, 1)), x); });
+    c.grad(0, [&] { return shaped(turned_product(gy, shaped(c.in(1), wm)), x); });
     if (c.needs(1)) c.template grad_of_rows<ProductOfRows>(1, shaped(c.in(0), xm), gy);
     c.template grad_of_rows<TotalOfRows>(2, T(), gy);
   }

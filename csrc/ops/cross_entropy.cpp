@@ -11,6 +11,7 @@
 #include <ATen/ops/scatter.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "core/deferred.h"
@@ -158,7 +159,15 @@ struct CrossEntropyAlong : OfLabels {
       if (i != axis) (i < axis ? outer : inner) *= x.size(i);
     return x.contiguous().view({outer, x.size(axis), inner});
   }
-  static Tensor labels(const Tensor& t) { return at::clamp_min(t.to(at::kLong), -1).contiguous(); }
+  static Tensor labels(const Tensor& t) {
+    const auto usual = [&]<class N>(N) {
+      const N* first = t.const_data_ptr<N>();
+      return std::all_of(first, first + t.numel(), [](N label) { return label >= -1; });
+    };
+    if (t.device().is_cpu() && t.is_contiguous() && t.numel() <= 1024 && kernels::plain(t))
+      if (t.scalar_type() == at::kLong ? usual(int64_t()) : t.scalar_type() == at::kInt && usual(int32_t())) return t;
+    return at::clamp_min(t.to(at::kLong), -1).contiguous();
+  }
 
   Tensor infer(const Tensor& x, const Tensor& t) {
     check_labels("softmax_cross_entropy", x, t, axis);

@@ -7,9 +7,9 @@ namespace cg {
 // Whether MKL, which ATen's products call, does not use the AVX-512 that the processor has.
 bool mkl_is_slow();
 
-// a b for large matrices of floats, plus `bias` (columns) if it is defined, where another library is faster than the
-// one that ATen calls; otherwise an undefined tensor.
-Tensor fast_product(const Tensor& a, const Tensor& b, const Tensor& bias = {});
+// a b, or with `turned` a bᵀ, for matrices of floats, plus `bias` (columns) if it is defined, where own loops or
+// another library are faster than ATen; otherwise an undefined tensor.
+Tensor fast_product(const Tensor& a, const Tensor& b, const Tensor& bias = {}, bool turned = false);
 
 // Whether kernels/few_rows.h should multiply that many rows by a matrix of that many numbers of float32, because most
 // of the time goes into reading the matrix.
@@ -23,6 +23,12 @@ inline Tensor dense_product(const Tensor& a, const Tensor& b) {
   Tensor y = fast_product(a, b);
   return y.defined() ? y : at::matmul(a, b);
 }
+// a bᵀ for matrices.
+inline Tensor turned_product(const Tensor& a, const Tensor& b) {
+  Tensor y = fast_product(a, b, {}, true);
+  return y.defined() ? y : at::matmul(a, b.t());
+}
+inline Var turned_product(const Var& a, const Var& b) { return matmul(a, transpose(b, 0, 1)); }
 inline Var dense_product(const Var& a, const Var& b) { return matmul(a, b); }
 
 }  // namespace cg

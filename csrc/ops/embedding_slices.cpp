@@ -6,6 +6,14 @@
 namespace cg {
 namespace {
 
+// The gradient of a table whose rows `ids` were looked up.
+struct SlicesToTable {
+  template <class T>
+  static T of(const T& ids, const T& gy, at::IntArrayRef table) {
+    return Named(CG_NAMED("embedding_grad")).with("rows", table[0])(gy, ids);
+  }
+};
+
 struct Embed {
   static constexpr bool any_dtype = true;
   static constexpr Mask integers = in_bit(0);
@@ -31,6 +39,7 @@ struct Embed {
   }
   template <class T>
   void backward(Ctx<T>& c) {
+    if (c.in_sizes(1).size() == 2) return c.template grad_of_rows<SlicesToTable>(1, c.in(0), c.gy());
     c.grad(1, [&] {
       const Ints table = rows(c.in_sizes(1));
       Ints sizes = ints(c.in_sizes(0));

@@ -12,6 +12,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "kernels/trace.h"
+#include "ops/few_joined.h"
 #include "ops/index.h"
 
 namespace cg {
@@ -54,12 +55,28 @@ struct Concat {
     }
     return at::empty(sizes, xs[0].options().dtype(dtype));
   }
-  Tensor forward(TensorList xs) { return xs.at(0).is_meta() ? joined(xs) : at::cat(xs, axis); }
+  Tensor forward(TensorList xs) {
+    if (xs.at(0).is_meta()) return joined(xs);
+    Tensor y = few_concat(xs, axis);
+    return y.defined() ? y : at::cat(xs, axis);
+  }
   template <class T>
   void backward(Ctx<T>& c) {
+    const int64_t along = wrap_axis(axis, c.gy().dim());
+    if constexpr (std::is_same_v<T, Tensor>) {
+      const Tensor gy = c.gy();
+      if (few_parted(gy, along, c.inputs(), [&](size_t i) { return c.in_sizes(i); })) {
+        const int64_t outer = c10::multiply_integers(gy.sizes().slice(0, along));
+        for (int64_t i = 0, before = 0; i < static_cast<int64_t>(c.inputs()); ++i) {
+          c.grad(i, [&] { return few_part(gy, along, before, c.in_sizes(i)); });
+          before += c10::multiply_integers(c.in_sizes(i)) / outer;
+        }
+        return;
+      }
+    }
     Ints ends;
     int64_t end = 0;
-    for (size_t i = 0; i + 1 < c.inputs(); ++i) ends.push_back(end += c.in_sizes(i)[wrap_axis(axis, c.gy().dim())]);
+    for (size_t i = 0; i + 1 < c.inputs(); ++i) ends.push_back(end += c.in_sizes(i)[along]);
     auto gxs = split(c.gy(), ends, axis);
     for (size_t i = 0; i < c.inputs(); ++i) c.grad(i, [&] { return std::move(gxs[i]); });
   }
@@ -76,7 +93,13 @@ struct Split {
   std::vector<Tensor> forward(const Tensor& x) { return at::tensor_split(x, indices, axis); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return concat(all_gys(c), axis); });
+    c.grad(0, [&]() -> T {
+      const auto gys = all_gys(c);
+      if constexpr (std::is_same_v<T, Tensor>)
+        return Concat{axis}.forward(gys);
+      else
+        return concat(gys, axis);
+    });
   }
 };
 CG_OP("split", Split, "Splits x along an axis before each of the indices.")
@@ -95,7 +118,11 @@ struct Stack {
     sizes.insert(sizes.begin() + wrap_axis(axis, xs[0].dim() + 1), static_cast<int64_t>(xs.size()));
     return at::empty(sizes, xs[0].options().dtype(dtype));
   }
-  Tensor forward(TensorList xs) { return xs.at(0).is_meta() ? joined(xs) : at::stack(xs, axis); }
+  Tensor forward(TensorList xs) {
+    if (xs.at(0).is_meta()) return joined(xs);
+    Tensor y = few_stack(xs, axis);
+    return y.defined() ? y : at::stack(xs, axis);
+  }
   template <class T>
   void backward(Ctx<T>& c) {
     auto gxs = unstack(c.gy(), axis);
@@ -111,7 +138,14 @@ struct Unstack {
   std::vector<Tensor> forward(const Tensor& x) { return at::unbind(x, axis); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return stack(all_gys(c), wrap_axis(axis, c.in_sizes(0).size())); });
+    c.grad(0, [&]() -> T {
+      const auto gys = all_gys(c);
+      const int64_t along = wrap_axis(axis, c.in_sizes(0).size());
+      if constexpr (std::is_same_v<T, Tensor>)
+        return Stack{along}.forward(gys);
+      else
+        return stack(gys, along);
+    });
   }
 };
 CG_OP("unstack", Unstack, "All slices of x along an axis, without that axis.")

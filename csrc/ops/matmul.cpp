@@ -107,7 +107,7 @@ struct Linear {
     // Torch's shape function with a bias would import torch's compiler
     if (x.is_meta() && b.defined()) return forward(x, w, {}).add_(b);
     if (w.dim() == 2)
-      if (Tensor y = fast_product(x, w.t(), b); y.defined()) return y;
+      if (Tensor y = fast_product(x, w, b, true); y.defined()) return y;
     return at::linear(x, w, b.defined() ? std::optional<Tensor>(b) : std::nullopt);
   }
   template <class T>

@@ -8,6 +8,7 @@
 
 #include "core/deferred.h"
 #include "ops/axes.h"
+#include "ops/few.h"
 
 namespace cg {
 namespace {
@@ -34,11 +35,48 @@ struct Mean {
   Tensor infer(const Tensor& x) const {
     return none(axis) ? x : hollow(reduced_sizes(x.sizes(), axis, keepdims), x.scalar_type(), x.device());
   }
-  Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::mean(x, or_all(axis), keepdims); }
+  Tensor forward(const Tensor& x) {
+    if (none(axis)) return x.clone();
+    Tensor y = of_few(x);
+    return y.defined() ? y : at::mean(x, or_all(axis), keepdims);
+  }
+  // Whether all elements are averaged.
+  bool takes_all(size_t ndim) const {
+    if (!axis) return true;
+    uint64_t seen = 0;
+    for (int64_t a : *axis)
+      if (a = a < 0 ? a + static_cast<int64_t>(ndim) : a; a >= 0 && a < 64) seen |= uint64_t(1) << a;
+    return axis->size() == ndim && ndim < 64 && seen == (uint64_t(1) << ndim) - 1;
+  }
+  // The mean of all of few floats; ATen takes ten times as long. Undefined if ATen has to compute.
+  Tensor of_few(const Tensor& x) const {
+    if (!few::takes(x) || x.scalar_type() != at::kFloat || !x.numel() || !takes_all(x.dim()) || !few::nobody_watches())
+      return {};
+    const float* in = x.const_data_ptr<float>();
+    double sum = 0;
+    for (int64_t i = 0; i < x.numel(); ++i) sum += in[i];
+    Tensor y = at::detail::empty_cpu(Ints(keepdims ? x.dim() : 0, 1), at::kFloat, /*pin_memory=*/false, std::nullopt);
+    // Rounded before the division: a sum beyond the largest float is infinite
+    *y.mutable_data_ptr<float>() = static_cast<float>(sum) / static_cast<float>(x.numel());
+    return y;
+  }
+  // The gradient of few floats of which all were averaged; undefined for others.
+  Tensor spread(const Tensor& gy, at::IntArrayRef sizes) const {
+    const int64_t n = c10::multiply_integers(sizes);
+    if (!few::takes(gy) || gy.scalar_type() != at::kFloat || n < 1 || n > few::kMost || !takes_all(sizes.size()) ||
+        !few::nobody_watches())
+      return {};
+    Tensor gx = at::detail::empty_cpu(sizes, at::kFloat, /*pin_memory=*/false, std::nullopt);
+    const float g = *gy.const_data_ptr<float>() * static_cast<float>(1.0 / static_cast<double>(n));
+    std::fill_n(gx.mutable_data_ptr<float>(), n, g);
+    return gx;
+  }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] {
+    c.grad(0, [&]() -> T {
       const at::IntArrayRef sizes = c.in_sizes(0);
+      if constexpr (std::is_same_v<T, Tensor>)
+        if (Tensor gx = spread(c.gy(), sizes); gx.defined()) return gx;
       const T g = c.gy() * (1.0 / static_cast<double>(reduced_elements(sizes, axis)));
       return broadcast_to(restore_axes(g, sizes, axis, keepdims), sizes);
     });

@@ -2,6 +2,8 @@
 
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/erf.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/gelu_backward.h>
 #include <ATen/ops/tanh.h>
 
 #include "kernels/raw.h"
@@ -26,5 +28,17 @@ bool has_loop(const at::Tensor& x) { return x.scalar_type() == at::kFloat && ker
 
 at::Tensor fast_tanh(const at::Tensor& x) { return has_loop(x) ? mapped(x, kernels::tanh_of) : at::tanh(x); }
 at::Tensor fast_erf(const at::Tensor& x) { return has_loop(x) ? mapped(x, kernels::erf_of) : at::erf(x); }
+at::Tensor fast_gelu(const at::Tensor& x) { return has_loop(x) ? mapped(x, kernels::gelu_of) : at::gelu(x, "tanh"); }
+at::Tensor fast_gelu_backward(const at::Tensor& gy, const at::Tensor& x) {
+  if (!has_loop(x) || !kernels::raw(x, gy) || !x.is_contiguous() || !gy.is_contiguous() || x.sizes() != gy.sizes())
+    return at::gelu_backward(gy, x, "tanh");
+  const at::Tensor y = at::empty_like(x);
+  const float *from = x.const_data_ptr<float>(), *g = gy.const_data_ptr<float>();
+  float* const to = y.mutable_data_ptr<float>();
+  kernels::in_threads(x.numel(), kernels::kGrain, [&](int64_t begin, int64_t end) {
+    kernels::gelu_slope_of(end - begin, g + begin, from + begin, to + begin);
+  });
+  return y;
+}
 
 }  // namespace cg

@@ -76,7 +76,7 @@ void put_parent(PyObject* o, PyObject* value, void*) {
 }
 PyObject* get_users(PyObject* o, void*) {
   std::vector<std::pair<uint64_t, Ref<FunctionNode>>> users;
-  for (auto& [f, order] : deferred(o).users) users.emplace_back(order, f);
+  deferred(o).users.each([&](FunctionNode& f, uint64_t number) { users.emplace_back(number, Ref<FunctionNode>(&f)); });
   std::sort(users.begin(), users.end(), [](auto& a, auto& b) { return a.first < b.first; });
   const auto view = [&](size_t k) { return view_of_function(users[k].second.get(), as_variable(o)->frontend); };
   return list_of(users.size(), view).release();

@@ -1,6 +1,7 @@
 // Marks: leaves and intermediates whose gradients are written into memory of the program.
 #include <ATen/ops/clone.h>
 
+#include "core/unread.h"
 #include "python/common.h"
 
 namespace cg::py {
@@ -95,7 +96,7 @@ void share_place(PyObject*, PyObject* const* args, Py_ssize_t n) {
 Obj unaliased(PyObject* y, PyObject* const* inputs, Py_ssize_t n) {
   if (!is_variable(y)) return Obj::borrow(y);
   PyVariable* v = as_variable(y);
-  if (!read(v->v.data).has_storage()) return Obj::borrow(y);
+  if (!v->v.data.has_storage()) return Obj::borrow(y);
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (PyList_Check(inputs[i]) || PyTuple_Check(inputs[i])) {
       PyObject** items = PySequence_Fast_ITEMS(inputs[i]);
@@ -104,7 +105,8 @@ Obj unaliased(PyObject* y, PyObject* const* inputs, Py_ssize_t n) {
       continue;
     }
     if (!is_variable(inputs[i])) continue;
-    const at::Tensor& x = read(as_variable(inputs[i])->v.data);
+    const at::Tensor& x = as_variable(inputs[i])->v.data;
+    if (inputs[i] != y && (is_unread(x) || is_unread(v->v.data))) continue;  // such an array has its own memory
     if (!x.has_storage() || !x.storage().is_alias_of(v->v.data.storage()) || v->v.data.numel() == 0) continue;
     if (inputs[i] == y) {  // the input itself
       static const OpInfo* copy = find_op("copy");

@@ -48,7 +48,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
   try {
     if (left && right && is_deferred(v) && is_deferred(as_variable(b)) &&
         v->v.node->sizes.size() == as_variable(b)->v.node->sizes.size() && ops.op && &O != &kMatMul) {
-      const Var in[] = {var_of(v), var_of(as_variable(b))};
+      const Var in[] = {unread_var_of(v), unread_var_of(as_variable(b))};
       return call_op(ops.op->create(), in, f);
     }
     if (left && right && f->deferred != as_variable(b)->frontend->deferred) {

@@ -74,7 +74,7 @@ PyVariable* allocate(PyTypeObject* type, Frontend* f) {
 const at::Tensor& tensor_of(PyVariable* v) { return read(unread_tensor_of(v)); }
 
 const at::Tensor& unread_tensor_of(PyVariable* v) {
-  if (v->v.node && v->v.node->deferred) return v->v.node->deferred->store->data->read();
+  if (v->v.node && v->v.node->deferred) return v->v.node->deferred->store->data->unread();
   if (v->array && !v->array_of && v->v.data.defined()) {
     // torch cannot share this array's memory, so it is converted again to see later changes.
     bool aliases;
@@ -95,7 +95,7 @@ Var var_of(PyVariable* v) {
 }
 
 Var unread_var_of(PyVariable* v) {
-  if (v->v.node && v->v.node->deferred) return deferred_var(v->v.node, nullptr, 0);
+  if (v->v.node && v->v.node->deferred) return deferred_var(v->v.node, nullptr, 0, true);
   const at::Tensor& t = unread_tensor_of(v);
   if (t.defined() && t.requires_grad())  // its history would be lost silently
     fail(PyExc_RuntimeError,

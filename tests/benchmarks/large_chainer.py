@@ -57,7 +57,7 @@ def supervised(mode, model, optimizer, x, t):
 
 def classifier(mode, batch, model):
     x, t = floats(batch, 3, large.SIZE, large.SIZE), labels(large.CLASSES, batch)
-    return supervised(mode, model, optimizers.MomentumSGD(0.01), x, t)
+    return supervised(mode, model, optimizers.MomentumSGD(large.RATE), x, t)
 
 
 class ConvBN(chainer.Chain):

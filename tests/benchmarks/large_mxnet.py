@@ -33,7 +33,7 @@ def adam(net, rate=1e-3, beta1=0.9):
 
 
 def momentum(net):
-    return gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01, "momentum": 0.9})
+    return gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": large.RATE, "momentum": 0.9})
 
 
 def inference(net, *x):

@@ -44,7 +44,7 @@ def supervised(mode, model, solver, x, t):
 
 def classifier(mode, batch, model):
     x, t = floats(batch, 3, large.SIZE, large.SIZE), labels(large.CLASSES, batch, 1)
-    return supervised(mode, model, S.Momentum(0.01), x, t)
+    return supervised(mode, model, S.Momentum(large.RATE), x, t)
 
 
 def conv_bn(x, n_out, ksize, test, name, stride=1, pad=0, activation=F.relu, depthwise=False):

@@ -37,7 +37,7 @@ def adam(model, rate=1e-3, beta1=0.9):
 
 
 def momentum(model):
-    return torch.optim.SGD(model.parameters(), 0.01, momentum=0.9, **FUSED)
+    return torch.optim.SGD(model.parameters(), large.RATE, momentum=0.9, **FUSED)
 
 
 def update(optimizer, loss):

@@ -44,7 +44,7 @@ def main() -> None:
                 command += [f"--{name}", python]
         print("$", *command, flush=True)
         subprocess.run(command, cwd=tables.ROOT, check=True)
-    tables.main()
+    tables.main([])
 
 
 if __name__ == "__main__":

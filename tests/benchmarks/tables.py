@@ -6,6 +6,7 @@ Writes the tables of docs/benchmarks.md and README.md from the runs recorded in 
 
 from __future__ import annotations
 
+import argparse
 import json
 import pathlib
 import re
@@ -248,7 +249,9 @@ def written(text: str) -> str:
     return re.sub(r"(<!-- figures: (\w+) -->\n\n)(?:\|.*\n)*", filled, text)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
+    about = (__doc__ or "").split("\n\n", 1)[1]
+    argparse.ArgumentParser(prog="python -m tests.benchmarks.tables", description=about).parse_args(arguments)
     for document in DOCUMENTS:
         document.write_text(written(document.read_text(encoding="utf-8")), encoding="utf-8")
 

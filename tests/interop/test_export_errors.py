@@ -88,7 +88,8 @@ def test_a_number_that_follows_in_no_known_way():
         message(lambda x: x * 2 ** -len(x)),
         """\
 interop.export: aten.mul.Scalar gets 0.03125 or 0.0078125 or 0.00048828125 or ... at batch 5, 7, 11, ...: no
-expression of the sizes gives these numbers, or the number is counted from call to call
+expression of the sizes gives these numbers, or the number is counted from call to call, as in an optimizer's
+update, which belongs after the call
 """,
     )
 

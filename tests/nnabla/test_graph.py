@@ -198,6 +198,13 @@ def test_errors_of_python_functions():
         y.forward()
     assert isinstance(caught.value.__cause__, KeyError)
 
+    class Replacing(Broken):
+        def forward_impl(self, inputs, outputs):
+            outputs[0].data = inputs[0].data  # would leave the output as it was
+
+    with pytest.raises(SystemError, match=r"data cannot be replaced; write the numbers into it, as by `\.d = "):
+        Replacing()(leaf(2)).forward()
+
     class Incomplete(PythonFunction):
         name = "Incomplete"
 
@@ -324,6 +331,46 @@ def test_graphs_are_freed():
     gc.collect()
     assert ref() is None
     assert x.function_references == []
+
+
+def test_functions_that_use_a_variable_are_listed_in_their_order():
+    x, random = leaf(3), np.random.RandomState(0)
+    for count in (1, 2, 8, 9, 30):
+        ys = [F.mul_scalar(x, float(i)) for i in range(count)]
+        assert [f.info.args["val"] for f in x.function_references] == list(range(count))
+        squares = F.mul2(x, x)
+        assert len(x.function_references) == count + 1  # a function that reads it twice is one
+        del squares
+        kept = list(range(count))
+        while ys:
+            i = random.randint(len(ys))
+            del ys[i], kept[i]
+            assert sorted(f.info.args["val"] for f in x.function_references) == kept
+
+
+@pytest.mark.parametrize("table", [(5,), (5, 3), (5, 2, 3)])
+@pytest.mark.parametrize("ids", [(4,), (2, 3)])
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_table_that_is_used_several_times(table, ids, dynamic):
+    random = np.random.RandomState(0)
+    w = nn.Variable(table, need_grad=True)
+    w.d = random.randn(*table)
+    indices = [random.randint(0, 5, ids) for _ in range(4)]
+    factors = [np.asarray(random.randn(*ids, *table[1:]), np.float32) for _ in indices]
+    with nn.auto_forward(dynamic):
+        loss = 0
+        for i, factor in zip(indices, factors, strict=True):
+            i, factor = nn.Variable.from_numpy_array(i.astype(np.int32)), nn.Variable.from_numpy_array(factor)
+            loss += F.sum(F.embed(i, w) * factor)
+    expected = np.zeros(table)
+    for i, factor in zip(indices, factors, strict=True):
+        np.add.at(expected, i, factor)
+    w.grad.zero()
+    for k in range(1, 2 if dynamic else 3):  # gradients are added
+        if not dynamic:
+            loss.forward(clear_no_need_grad=True)
+        loss.backward(clear_buffer=True)
+        np.testing.assert_allclose(w.g, k * expected, rtol=1e-4, atol=1e-5)
 
 
 _SHAPES = """

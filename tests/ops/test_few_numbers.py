@@ -135,3 +135,77 @@ def test_in_inference_mode():
     with torch.inference_mode():
         x = torch.ones(3)
         assert run("mul", x, x).is_inference() == (x * x).is_inference()
+
+
+# ---- joins and means ----
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.int64])
+@pytest.mark.parametrize("shape", [(1,), (3, 4), (2, 3, 4), (4, 0), (60, 150)])
+def test_joins_and_their_gradients(dtype, shape):
+    torch.manual_seed(0)
+    for axis in range(-len(shape), len(shape)):
+        xs = [(torch.randn(shape) * 9).to(dtype), odd_numbers(shape, torch.float64).nan_to_num(0, 9, -9).to(dtype)]
+        xs.append(torch.stack([xs[0], xs[1]], -1)[..., 1])  # not in C order
+        wanted = dtype.is_floating_point
+        inputs = [compatgrad.Variable(x, requires_grad=wanted) for x in xs]
+        y = _C.op("concat")(inputs, axis=axis)
+        same_bits(y.tensor, torch.cat(xs, axis))
+        assert not any(y.tensor.data_ptr() == x.data_ptr() for x in xs if x.numel())
+        stacked = _C.op("stack")(inputs[:2], axis=axis)
+        same_bits(stacked.tensor, torch.stack(xs[:2], axis))
+        if not wanted:
+            continue
+        gy, gz = torch.randn(y.tensor.shape).to(dtype), torch.randn(stacked.tensor.shape).to(dtype)
+        ends = np.cumsum([x.shape[axis] for x in xs[:-1]]).tolist()
+        for g, part in zip(compatgrad.grad([y], inputs, [gy]), torch.tensor_split(gy, ends, axis), strict=True):
+            same_bits(g.tensor, part)
+        for g, part in zip(compatgrad.grad([stacked], inputs[:2], [gz]), torch.unbind(gz, axis), strict=True):
+            same_bits(g.tensor, part)
+        whole, layers = compatgrad.Variable(y.tensor), compatgrad.Variable(stacked.tensor)
+        parts = _C.op("split")(whole, indices=ends, axis=axis)
+        slices = _C.op("unstack")(layers, axis=axis)
+        for x, outputs, join in ((whole, parts, torch.cat), (layers, slices, torch.stack)):
+            given = [torch.randn(o.tensor.shape).to(dtype) for o in outputs]
+            (g,) = compatgrad.grad(list(outputs), [x], given)
+            same_bits(g.tensor, join(given, axis))
+
+
+def test_a_gradient_of_gradients_of_joins():
+    xs = [compatgrad.Variable(torch.randn(3, n)) for n in (2, 5)]
+    gy = compatgrad.Variable(torch.randn(3, 7))
+    gradients = compatgrad.grad([_C.op("concat")(xs, axis=1)], xs, [gy], enable_double_backprop=True)
+    (g,) = compatgrad.grad([_C.op("sum")(x * x) for x in gradients], [gy])
+    same_bits(g.tensor, 2 * gy.tensor)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 4), (90, 91)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_means(shape, keepdims):
+    x = torch.randn(shape)
+    every = tuple(range(len(shape)))
+    for axis in (None, every, tuple(a - len(shape) for a in every), every[1:]):
+        if axis == ():
+            continue
+        v = compatgrad.Variable(x)
+        y = _C.op("mean")(v, axis=axis, keepdims=keepdims)
+        leaf = x.clone().requires_grad_()
+        expected = leaf.mean(dim=every if axis is None else axis, keepdim=keepdims)
+        torch.testing.assert_close(y.tensor, expected.detach(), rtol=1e-6, atol=1e-6)
+        gy = torch.randn(expected.shape)
+        (g,) = compatgrad.grad([y], [v], [gy])
+        torch.testing.assert_close(g.tensor, torch.autograd.grad(expected, leaf, gy)[0], rtol=1e-6, atol=1e-6)
+
+
+def test_means_of_sums_that_are_not_finite():
+    inf, nan = float("inf"), float("nan")
+    for values in ([3e38] * 4, [nan, 1.0], [inf, -inf], [inf, 1.0], []):
+        x = torch.tensor(values)
+        same_bits(run("mean", x), x.mean())
+
+
+def test_profilers_see_joins_and_means():
+    with torch.profiler.profile() as p:
+        xs = [torch.ones(2, 3)] * 2
+        _C.op("mean")(_C.op("concat")([_C.Variable(x, requires_grad=False) for x in xs], axis=1))
+    assert {"aten::cat", "aten::mean"} <= {e.key for e in p.key_averages()}

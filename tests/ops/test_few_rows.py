@@ -72,6 +72,34 @@ def test_small_matrices(rows, many, length):
     np.testing.assert_allclose(y.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5 * max(1, length) ** 0.5)
 
 
+@pytest.mark.parametrize("rows, length, columns", [(16, 64, 200), (1, 7, 49), (9, 256, 17), (30, 40, 50), (3, 1, 1)])
+@pytest.mark.parametrize("layout", ["rows", "part of rows", "columns", "expanded"])
+def test_small_matrices_in_rows(rows, length, columns, layout):
+    torch.manual_seed(0)
+    x, w, b = torch.randn(rows, length), torch.randn(length, columns), torch.randn(columns)
+    if layout == "part of rows":
+        x, w = torch.randn(rows, length + 3)[:, 2:-1], torch.randn(length, columns + 5)[:, 1:-4]
+    if layout == "columns":
+        x = x.t().contiguous().t()
+    if layout == "expanded":
+        x, w = x[:1].expand(rows, length), w[:1].expand(length, columns)
+    x = x.clone(memory_format=torch.preserve_format)
+    x[0, 0] = float("inf")
+    for bias in (None, b):
+        expected = x.double() @ w.double() + (0 if bias is None else bias.double())
+        given = [compatgrad.Variable(t) for t in ((x, w) if bias is None else (x, w, bias))]
+        for name in ("affine", "linear"):
+            if name == "linear":
+                given[1] = compatgrad.Variable(w.t())
+            y = _C.op(name)(*given).tensor
+            assert y.is_contiguous()
+            np.testing.assert_allclose(y.numpy(), expected.numpy(), rtol=1e-5, atol=1e-5 * length**0.5)
+    if layout != "expanded" and torch.backends.cpu.get_cpu_capability() == "AVX512":
+        x, w = compatgrad.Variable(x), compatgrad.Variable(w)
+        alone, among = _C.op("matmul")(x[-1:], w).tensor, _C.op("matmul")(x, w).tensor[-1:]
+        np.testing.assert_array_equal(alone.numpy(), among.numpy())
+
+
 WITHOUT_MEMORY = """
 import resource, torch
 from compatgrad import Variable, ops

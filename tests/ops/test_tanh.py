@@ -60,3 +60,42 @@ def test_threads():
     finally:
         torch.set_num_threads(before)
     assert torch.equal(*results)
+
+
+def gelu(x):
+    return ops.gelu(x, approximate=True)
+
+
+def exact_gelu(x):
+    return torch.nn.functional.gelu(x, approximate="tanh")
+
+
+def test_gelu_by_tanh():
+    x = torch.cat([torch.linspace(-12, 12, 300_001), torch.logspace(-30, 8, 1_000), -torch.logspace(-30, 8, 1_000)])
+    gy = torch.randn(x.shape)
+    wide = x.double().requires_grad_()
+    y = exact_gelu(wide)
+    (slope,) = torch.autograd.grad(y, wide, gy.double())
+    v = compatgrad.Variable(x, requires_grad=True)
+    found = gelu(v)
+    (g,) = compatgrad.grad([found], [v], [compatgrad.Variable(gy)])
+    for a, b in ((found.tensor, y.detach()), (g.tensor, slope)):
+        limit = 4e-7 * x.double().abs().clamp(min=1e-3) + 4e-7 * b.abs()
+        assert bool(((a.double() - b).abs() <= limit * gy.double().abs().clamp(min=1)).all())
+
+
+@pytest.mark.parametrize("view", [lambda t: t, lambda t: t.t(), lambda t: t[:, 1::2], lambda t: t[:0]])
+def test_second_derivatives_of_gelu_by_tanh(view):
+    x, gy = torch.randn(40, 30), torch.randn(40, 30)
+    wide, other = (view(t).double().contiguous().requires_grad_() for t in (x, gy))
+    (first,) = torch.autograd.grad((exact_gelu(wide) * other).sum(), wide, create_graph=True)
+    expected = [first.detach(), *torch.autograd.grad((first * first).sum(), [wide, other])]
+    a, b = (compatgrad.Variable(view(t), requires_grad=True) for t in (x, gy))
+    (g,) = compatgrad.grad([ops.sum(gelu(a) * b)], [a], enable_double_backprop=True)
+    for found, e in zip([g, *compatgrad.grad([ops.sum(g * g)], [a, b])], expected, strict=True):
+        torch.testing.assert_close(found.tensor.double(), e, rtol=1e-4, atol=1e-5)
+
+
+def test_special_values_of_gelu_by_tanh():
+    x = torch.tensor([0.0, -0.0, np.inf, -np.inf, 1e30, -1e30, 1e-45, 44.0, -44.0, np.nan])
+    torch.testing.assert_close(gelu(compatgrad.Variable(x)).tensor, exact_gelu(x), equal_nan=True, rtol=0, atol=0)

@@ -68,14 +68,15 @@ def batch_dot(lhs, rhs, transpose_a=False, transpose_b=False, forward_stype=None
         >>> nd.batch_dot(nd.ones((2, 1, 3)), nd.ones((2, 3, 1))).asnumpy().ravel()
         array([3., 3.], dtype=float32)
     """
-    if lhs.tensor.dim() < 3:
+    if lhs.ndim < 3:
         raise MXNetError(f"batch_dot: lhs and rhs must have at least 3 dimensions, got {lhs.shape} and {rhs.shape}")
     return _product("batch_dot", lhs, rhs, transpose_a, transpose_b)
 
 
 def _product(name: str, a: NDArray, b: NDArray, transpose_a: bool, transpose_b: bool) -> NDArray:
-    p, q = a.tensor.shape, b.tensor.shape
-    if a.tensor.dtype != b.tensor.dtype:
+    # `tensor` would read values, which the weights of an attention need not have yet
+    p, q = a.shape, b.shape
+    if a.dtype != b.dtype:
         one_dtype(name, (a, b))
     if (
         len(p) < 2

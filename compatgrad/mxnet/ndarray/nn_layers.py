@@ -18,6 +18,7 @@ from ._random_state import generator
 from .ndarray import NDArray, torch_dtype
 
 _get_mode = _C.get_mode
+_FLOATS = (np.float32, np.float64, np.float16)
 
 
 # ---- fully connected -------------------------------------------------------------------------------------------------
@@ -179,7 +180,8 @@ def softmax(data, length=None, axis=-1, temperature=None, dtype=None, use_length
         array([[0.5, 0.5]], dtype=float32)
     """
     if not use_length and length is None:
-        if dtype is None and temperature is None and data.tensor.is_floating_point() and -data.ndim <= axis < data.ndim:
+        # `tensor` would read values, which the scores of an attention need not have yet
+        if dtype is None and temperature is None and data.dtype in _FLOATS and -data.ndim <= axis < data.ndim:
             return op.softmax(data, axis=axis)
         return _softmax("softmax", op.softmax, data, axis, temperature, dtype)
     if length is None or not use_length:

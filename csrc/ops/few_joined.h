@@ -1,0 +1,76 @@
+// Joins of few numbers, and their parts, without ATen.
+#pragma once
+#include <cstring>
+
+#include "ops/few.h"
+#include "ops/functions.h"
+
+namespace cg {
+
+// The tensors in turn along an axis of `sizes`, if they are few numbers in C order: ATen takes several times as long.
+// Otherwise an undefined tensor.
+inline Tensor few_joined(TensorList xs, const Ints& sizes, int64_t along) {
+  int64_t outer = 1, numel = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) (static_cast<int64_t>(i) < along ? outer : numel) *= sizes[i];
+  if (!few::nobody_watches() || outer * numel > few::kMost || outer * numel == 0) return {};
+  for (const Tensor& x : xs)
+    if (!few::takes(x) || x.scalar_type() != xs[0].scalar_type()) return {};
+  Tensor y = at::detail::empty_cpu(sizes, xs[0].scalar_type(), /*pin_memory=*/false, std::nullopt);
+  char* out = static_cast<char*>(y.mutable_data_ptr());
+  for (int64_t i = 0; i < outer; ++i)
+    for (const Tensor& x : xs) {
+      const size_t bytes = x.nbytes() / outer;
+      std::memcpy(out, static_cast<const char*>(x.const_data_ptr()) + i * bytes, bytes);
+      out += bytes;
+    }
+  return y;
+}
+
+// What at::cat and at::stack give, or an undefined tensor.
+inline Tensor few_concat(TensorList xs, int64_t axis) {
+  const int64_t ndim = xs[0].dim(), along = axis < 0 ? axis + ndim : axis;
+  if (along < 0 || along >= ndim) return {};
+  Ints sizes = ints(xs[0].sizes());
+  for (const Tensor& x : xs.slice(1)) {
+    if (x.dim() != ndim) return {};
+    for (int64_t i = 0; i < ndim; ++i)
+      if (i != along && x.size(i) != sizes[i]) return {};
+    sizes[along] += x.size(along);
+  }
+  return few_joined(xs, sizes, along);
+}
+inline Tensor few_stack(TensorList xs, int64_t axis) {
+  const int64_t ndim = xs[0].dim() + 1, along = axis < 0 ? axis + ndim : axis;
+  if (along < 0 || along >= ndim) return {};
+  for (const Tensor& x : xs.slice(1))
+    if (x.sizes() != xs[0].sizes()) return {};
+  Ints sizes = ints(xs[0].sizes());
+  sizes.insert(sizes.begin() + along, static_cast<int64_t>(xs.size()));
+  return few_joined(xs, sizes, along);
+}
+
+// Whether parts of these sizes, one after the other along an axis, are all of x, and x is few numbers in C order.
+template <class Sizes>
+bool few_parted(const Tensor& x, int64_t along, size_t parts, Sizes&& sizes) {
+  const int64_t outer = c10::multiply_integers(x.sizes().slice(0, along));
+  if (!few::takes(x) || x.numel() == 0 || !few::nobody_watches()) return false;
+  int64_t numel = 0;
+  for (size_t i = 0; i < parts; ++i) {
+    const int64_t n = c10::multiply_integers(at::IntArrayRef(sizes(i)));
+    if (n % outer) return false;
+    numel += n;
+  }
+  return numel == x.numel();
+}
+// The part of these sizes that begins after `before` numbers of each of the rows that the axis is in.
+inline Tensor few_part(const Tensor& x, int64_t along, int64_t before, at::IntArrayRef sizes) {
+  const int64_t outer = c10::multiply_integers(x.sizes().slice(0, along));
+  Tensor y = at::detail::empty_cpu(sizes, x.scalar_type(), /*pin_memory=*/false, std::nullopt);
+  const size_t bytes = y.nbytes() / outer, row = x.nbytes() / outer;
+  const char* from = static_cast<const char*>(x.const_data_ptr()) + before * x.element_size();
+  char* to = static_cast<char*>(y.mutable_data_ptr());
+  for (int64_t i = 0; bytes && i < outer; ++i, from += row, to += bytes) std::memcpy(to, from, bytes);
+  return y;
+}
+
+}  // namespace cg
