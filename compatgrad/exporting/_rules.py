@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from compatgrad.exporting._tape import MAX, SUM, Place
+from compatgrad.exporting._tape import MAX, SUM
 
 __all__ = ["RULES"]
 
@@ -137,7 +137,7 @@ def _to_copy(tape: Any, node: Any, like: torch.Tensor) -> Any:
     p = tape.places[node.args[0]]
     if like.dtype != tape.dtype or not (p.mask or p.array.dtype == tape.dtype):
         return None
-    p = Place(p.array, p.offset, p.sizes, p.strides)
+    p = p.unmasked()
     return p if p.strides == like.stride() else tape.map("copy", like, [p])
 
 
