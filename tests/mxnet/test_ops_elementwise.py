@@ -1,11 +1,13 @@
 """Elementwise operators: values against NumPy's and SciPy's, first and second derivatives by finite differences."""
 
 import math
+import operator
 
 import numpy as np
 import pytest
 
 from compatgrad.mxnet import autograd, nd
+from compatgrad.mxnet import np as mxnp
 from compatgrad.mxnet.base import MXNetError
 from tests.mxnet.operator_checks import A, check_gradients
 
@@ -146,6 +148,16 @@ def test_in_place():
     assert x.asnumpy().tolist() == [1, 6.25, 30.25]
     x %= 6
     assert x.asnumpy().tolist() == [1, 0.25, 0.25]
+
+
+@pytest.mark.parametrize("module", [nd, mxnp])
+@pytest.mark.parametrize("name", ["iadd", "isub", "imul", "itruediv", "imod"])
+@pytest.mark.parametrize("shape", [(2, 1), (1,), (3,)])
+def test_in_place_with_a_larger_result(module, name, shape):
+    x = module.ones(shape)
+    with pytest.raises(MXNetError, match=r"result of shape \(2, 3\)"):
+        getattr(operator, name)(x, module.full((2, 3), 4.0))
+    assert (x.asnumpy() == 1).all()
 
 
 def test_empty_and_non_contiguous():

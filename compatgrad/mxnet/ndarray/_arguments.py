@@ -139,6 +139,14 @@ def required(name: str, argument: str, value: Any) -> Any:
     return value
 
 
+def whole(name: str, argument: str, value: Any) -> int:
+    """An argument that has no default and must be an integer."""
+    try:
+        return required(name, argument, value).__index__()
+    except AttributeError:  # a fraction, or 4.0, which equals 4 but is no number of channels in MXNet either
+        raise MXNetError(f"{name}: {argument} must be an int, got {value!r}") from None
+
+
 def slices(x: NDArray, axis: int) -> list[NDArray]:
     """All slices along an axis, without that axis."""
     y = op.unstack(x, axis=axis)

@@ -13,8 +13,9 @@ from .._profile import recorder
 from ..base import MXNetError, numeric_types
 from ..context import Context, current_context
 from ..util import is_np_shape
+from ._arguments import as_ints
 from ._indexing import in_range
-from ._operator import not_an_array, register
+from ._operator import not_an_array, parse, register
 from .ndarray import NDArray, _on, torch_dtype
 
 if TYPE_CHECKING:
@@ -25,15 +26,20 @@ __all__ = ["arange", "array", "empty", "eye", "from_dlpack", "from_numpy", "full
 
 
 _INT = frozenset((int,))
+_CONVERTED = ("empty", "full")  # functions whose shape MXNet converts in Python, where it raises TypeError
 
 
 def _shape(shape: Any, who: str) -> tuple[int, ...]:
     if type(shape) is tuple and shape and _INT.issuperset(map(type, shape)) and min(shape) >= 0:
         return shape
+    given = parse(shape) if isinstance(shape, str) else shape
     try:
-        shape = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(n) for n in shape)
-    except (TypeError, ValueError):
-        raise TypeError(f"{who}: shape: expected an integer or a tuple of integers, got {shape!r}") from None
+        lengths = tuple(as_ints(who, "shape", given))
+    except MXNetError:
+        if who in _CONVERTED or isinstance(given, str) or given is None:
+            raise TypeError(f"{who}: shape: expected an integer or a tuple of integers, got {shape!r}") from None
+        raise
+    shape = lengths
     if any(n < 0 for n in shape):
         raise MXNetError(f"{who}: shape: {shape} has a negative length")
     return shape
@@ -42,8 +48,7 @@ def _shape(shape: Any, who: str) -> tuple[int, ...]:
 def _known(who: str, shape: Any) -> None:
     if type(shape) is tuple and shape and _INT.issuperset(map(type, shape)) and 0 not in shape:
         return
-    whole = not isinstance(shape, (int, np.integer)) and len(shape) == 0
-    if (whole or 0 in np.atleast_1d(shape)) and not is_np_shape():
+    if (np.size(shape) == 0 or 0 in np.atleast_1d(shape)) and not is_np_shape():
         raise MXNetError(f"{who}: shape: {shape} is of unknown size; zeros stand for themselves in mx.util.np_shape()")
 
 

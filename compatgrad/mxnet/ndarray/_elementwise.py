@@ -389,7 +389,7 @@ def _in_place(name: str) -> Callable[[NDArray, Any], NDArray]:
     def method(self, other):
         self._check_writable(other)
         with using_modes(recording=False):
-            return self._write(_pair(name, self, other))
+            return self._write(_pair(name, self, other), name)
 
     return method
 

@@ -11,6 +11,7 @@ import torch
 
 from ..base import MXNetError, _Null
 from ..context import Context, current_context
+from ._arguments import as_ints
 from ._declaration import Declaration, describe
 from ._distributions import DISTRIBUTIONS, draw, draw_integers
 from ._operator import not_an_array, op, parse, register, write
@@ -36,10 +37,7 @@ _FLOATS = (torch.float32, torch.float16, torch.float64)
 def _shape(shape: Any, who: str) -> tuple[int, ...]:
     if isinstance(shape, str):
         shape = parse(shape)
-    try:
-        return (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(n) for n in shape)
-    except (TypeError, ValueError):
-        raise MXNetError(f"{who}: shape must be an integer or a tuple of integers, got {shape!r}") from None
+    return tuple(as_ints(who, "shape", shape))
 
 
 def _dtype(dtype: Any, who: str, allowed: tuple[torch.dtype, ...] = _FLOATS) -> torch.dtype:

@@ -155,8 +155,8 @@ class BaseSparseNDArray(NDArray):
         y = super().copyto(other)
         return y if isinstance(other, NDArray) else self._like(y, keep=False)
 
-    def _write(self, value: NDArray) -> NDArray:
-        super()._write(value)
+    def _write(self, value: NDArray, name: str = "copy") -> NDArray:
+        super()._write(value, name)
         self._pattern = value._pattern if type(value) is type(self) else None  # type: ignore[attr-defined]
         return self
 

@@ -295,9 +295,11 @@ class NDArray(_C.Variable):
         """Whether writing `value` over the whole array makes the array stand for `value` in the graph."""
         return is_recording() and isinstance(value, NDArray) and bool(_in_graph(value)) and not _in_graph(self)
 
-    def _write(self, value: NDArray) -> NDArray:
-        """Overwrites the memory with values of the same shape."""
+    def _write(self, value: NDArray, name: str = "copy") -> NDArray:
+        """Overwrites the memory with the result of the operator `name`."""
         self._check_writable(value)
+        if value.shape != self.shape:  # torch would raise an error that is no MXNetError
+            raise MXNetError(f"{name}: the result of shape {value.shape} does not fit into the array of {self.shape}")
         self.tensor.copy_(value.tensor)
         return self
 

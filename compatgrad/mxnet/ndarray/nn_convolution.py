@@ -11,7 +11,17 @@ import torch
 from compatgrad.core.kept_tensors import keep as _keep
 
 from ..base import MXNetError
-from ._arguments import as_ints, check_bias, check_reach, one_of, public_names, require_ndim, require_shape, required
+from ._arguments import (
+    as_ints,
+    check_bias,
+    check_reach,
+    one_of,
+    public_names,
+    require_ndim,
+    require_shape,
+    required,
+    whole,
+)
 from ._operator import op, operator
 from .ndarray import NDArray
 
@@ -87,7 +97,7 @@ def Convolution(
     if (
         layout in _FIRST
         and type(kernel) is type(stride) is type(dilate) is type(pad) is tuple
-        and num_filter is not None
+        and type(num_filter) is type(num_group) is int
         and num_group > 0
         and weight.shape == (num_filter, data.shape[1] // num_group, *kernel)
         and (no_bias if bias is None else not no_bias and bias.shape == (num_filter,))
@@ -110,7 +120,7 @@ def _convolution(data, weight, bias, kernel, stride, dilate, pad, num_filter, gr
     _check_positive(name, kernel=kernel, stride=stride, dilate=dilate)
     last = _channels_last(name, layout, n)
     channels = data.shape[-1 if last else 1]
-    required(name, "num_filter", num_filter)
+    num_filter, groups = whole(name, "num_filter", num_filter), whole(name, "num_group", groups)
     if groups < 1 or channels % groups or num_filter % groups:
         raise MXNetError(f"{name}: num_group {groups} must divide the {channels} channels of data and num_filter, "
                          f"{num_filter}")  # fmt: skip
@@ -156,7 +166,7 @@ def Deconvolution(
     if last:
         data, weight = _to_first(data), _to_first(weight)
     channels = data.shape[1]
-    required(name, "num_filter", num_filter)
+    num_filter, num_group = whole(name, "num_filter", num_filter), whole(name, "num_group", num_group)
     if num_group < 1 or channels % num_group or num_filter % num_group:
         raise MXNetError(f"{name}: num_group {num_group} must divide the {channels} channels of data and num_filter, "
                          f"{num_filter}")  # fmt: skip

@@ -12,7 +12,7 @@ import torch
 from compatgrad import _C
 
 from ..base import MXNetError
-from ._arguments import axes_in, axis_in, check_bias, one_of, public_names, require_shape, required
+from ._arguments import axes_in, axis_in, check_bias, one_of, public_names, require_shape, required, whole
 from ._operator import op, operator
 from ._random_state import generator
 from .ndarray import NDArray, torch_dtype
@@ -39,8 +39,8 @@ def FullyConnected(data, weight, bias=None, num_hidden=None, no_bias=False, flat
     """
     shape = data.shape
     width = shape[-1] if len(shape) == 2 or not flatten else math.prod(shape[1:])
-    if weight.shape != (num_hidden, width):
-        required("FullyConnected", "num_hidden", num_hidden)
+    if type(num_hidden) is not int or weight.shape != (num_hidden, width):
+        num_hidden = whole("FullyConnected", "num_hidden", num_hidden)
         require_shape("FullyConnected", "weight", weight.shape, (num_hidden, width))
     if bias is None or no_bias or bias.shape != (num_hidden,):
         if bias is not None and bias.shape == (num_hidden, 1):  # the original accepts a column too

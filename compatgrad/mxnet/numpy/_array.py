@@ -446,12 +446,7 @@ def _in_place(name: str) -> Callable[[ndarray, Any], ndarray]:
     def method(self: ndarray, other: Any) -> ndarray:
         self._check_writable(other)
         with using_modes(recording=False):
-            y = pair(name, self, other)
-            if y.shape != self.shape:
-                raise MXNetError(
-                    f"{name}: the result of shape {y.shape} does not fit into the array of shape {self.shape}"
-                )
-            return self._write(y)  # type: ignore[return-value]
+            return self._write(pair(name, self, other), name)  # type: ignore[return-value]
 
     return method
 

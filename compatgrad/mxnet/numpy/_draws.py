@@ -13,6 +13,7 @@ from compatgrad import _C
 
 from ..base import MXNetError
 from ..context import Context, current_context
+from ..ndarray._arguments import as_ints
 from ..ndarray._distributions import draw
 from ..ndarray._late import keep
 from ..ndarray._operator import op
@@ -27,7 +28,7 @@ def _shape(size: Any, *params: Any) -> tuple[int, ...]:
     """The shape of the result: `size`, or the shape to which the parameters broadcast."""
     if size is None:
         return tuple(torch.broadcast_shapes(*(p.shape for p in params if isinstance(p, (NDArray, onp.ndarray)))))
-    shape = (int(size),) if isinstance(size, (int, onp.integer)) else tuple(int(n) for n in size)
+    shape = tuple(as_ints("random", "size", size))
     if any(n < 0 for n in shape):
         raise MXNetError(f"size {shape} has a negative length")
     for p in params:

@@ -11,6 +11,7 @@ import torch
 from compatgrad import _C
 
 from ..base import MXNetError
+from ..ndarray._arguments import as_ints
 from ..ndarray._operator import op
 from ..ndarray.ndarray import NDArray
 from ._arguments import _array, _axis
@@ -45,7 +46,7 @@ def tile(A: ndarray, reps: Shape) -> ndarray:
         array([1., 2., 1., 2.])
     """
     x = _array("tile", A, "A")
-    counts = (int(reps),) if isinstance(reps, (int, onp.integer)) else tuple(int(n) for n in reps)
+    counts = tuple(as_ints("tile", "reps", reps))
     n = max(len(counts), x.ndim)
     x = op.reshape(x, shape=(1,) * (n - x.ndim) + x.shape)
     return op.tile(x, reps=(1,) * (n - len(counts)) + counts)
@@ -71,7 +72,7 @@ def repeat(a: ndarray, repeats: Shape, axis: int | None = None) -> ndarray:
     x = _array("repeat", a)
     if axis is None:
         x, axis = ravel(x), 0
-    counts = (int(repeats),) if isinstance(repeats, (int, onp.integer)) else tuple(int(n) for n in repeats)
+    counts = tuple(as_ints("repeat", "repeats", repeats))
     return op.repeat(x, repeats=counts, axis=_axis("repeat", axis, x.ndim))
 
 

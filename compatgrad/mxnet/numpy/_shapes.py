@@ -15,6 +15,7 @@ from compatgrad import _C
 
 from .._docs import sharing
 from ..base import MXNetError
+from ..ndarray._arguments import as_ints
 from ..ndarray._operator import op
 from ._arguments import _array, _axis, _order
 from ._array import finish, ndarray
@@ -111,7 +112,7 @@ def reshape(a: ndarray, newshape: Shape, order: str = "C", out: ndarray | None =
     """
     _order("reshape", order)
     x = _array("reshape", a)
-    new = (int(newshape),) if isinstance(newshape, (int, onp.integer)) else tuple(int(n) for n in newshape)
+    new = tuple(as_ints("reshape", "newshape", newshape))
     known = math.prod(n for n in new if n != -1)
     if new.count(-1) > 1 or any(n < -1 for n in new) or (
         known != x.size if -1 not in new else (x.size % known if known else x.size)

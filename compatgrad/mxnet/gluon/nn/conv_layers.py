@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..._docs import sharing
 from ...base import MXNetError, numeric_types
+from ...ndarray._arguments import whole
 from .._layer_docs import layer
 from .._shape_probe import conv_weight_shape
 from ..block import HybridBlock
@@ -87,6 +88,7 @@ class _Conv(HybridBlock):
     ) -> None:  # fmt: skip
         super().__init__(prefix=prefix, params=params)
         n = self._axes
+        channels, groups = whole("Convolution", "num_filter", channels), whole("Convolution", "num_group", groups)
         assert layout in LAYOUTS[n], f"Only supports {' and '.join(map(repr, LAYOUTS[n]))} layout for now"
         self._channels = channels
         self._in_channels = in_channels
