@@ -6,7 +6,17 @@ import pytest
 from compatgrad.mxnet import autograd, gluon, init, nd, random
 from compatgrad.mxnet.gluon import _plan, nn
 from compatgrad.mxnet.gluon.model_zoo import vision
-from tests.mxnet.hybrid_plans import X, agree, call_until_planned, plans, randomize, runs_without, small, values
+from tests.mxnet.hybrid_plans import (
+    X,
+    agree,
+    call_until_planned,
+    plans,
+    randomize,
+    runs_without,
+    small,
+    values,
+    without_plan,
+)
 
 pytestmark = pytest.mark.skipif(not _plan.fixed_layers.available(), reason="torch has no oneDNN")
 
@@ -285,6 +295,20 @@ def test_values_that_are_not_finite_stay_visible():
         if net._planner.refused:
             break
     assert not plans(net)
+
+
+@pytest.mark.parametrize("layers", [(nn.Activation("relu"),), (nn.BatchNorm(), nn.Activation("relu"))], ids=len)
+def test_sums_that_overflow_inside_stay_visible(layers):
+    """Infinite terms of both signs are NaN, of which a fused relu makes 0."""
+    net = small(*layers, nn.Conv2D(8, 3, padding=1, activation="relu"), nn.MaxPool2D(), nn.Activation("sigmoid"))
+    call_until_planned(net, nd.array(X))
+    agree(net, nd.array(X * 100))
+    x = (X - 0.5) * 3e38 * 2
+    expected = without_plan(net, nd.array(x))
+    assert np.isnan(expected[0]).any()
+    for a, b in zip(expected, values(net(nd.array(x))), strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-4)
+    agree(net, nd.array(X))
 
 
 def test_a_program_with_other_results_is_not_used(monkeypatch):
