@@ -6,7 +6,17 @@ import pytest
 from compatgrad.mxnet import autograd, gluon, init, nd, random
 from compatgrad.mxnet.gluon import _plan, nn
 from compatgrad.mxnet.gluon.model_zoo import vision
-from tests.mxnet.hybrid_plans import X, agree, call_until_planned, plans, randomize, runs_without, small, values
+from tests.mxnet.hybrid_plans import (
+    X,
+    agree,
+    call_until_planned,
+    plans,
+    randomize,
+    runs_without,
+    small,
+    values,
+    without_plan,
+)
 
 pytestmark = pytest.mark.skipif(not _plan.fixed_layers.available(), reason="torch has no oneDNN")
 
@@ -285,6 +295,28 @@ def test_values_that_are_not_finite_stay_visible():
         if net._planner.refused:
             break
     assert not plans(net)
+
+
+def test_sums_that_overflow_inside_stay_visible():
+    """Infinite terms of both signs are NaN, of which a fused relu makes 0."""
+    random.seed(0)
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(8, 3, padding=1, activation="relu"), nn.BatchNorm(), nn.Activation("relu"))
+    net.add(*(nn.Conv2D(8, 3, padding=1, activation="relu") for _ in range(2)), nn.Activation("sigmoid"))
+    net.initialize(init.Normal(1.0))
+    x = np.random.RandomState(0).randn(2, 3, 8, 8).astype("float32")
+    net(nd.array(x))
+    net.hybridize()
+    call_until_planned(net, nd.array(x))
+    large = x.copy()
+    large[0, 0, 3, 3] = 1e37
+    large[1] *= 1e37
+    expected = without_plan(net, nd.array(large))[0]
+    assert np.isnan(expected).any()
+    np.testing.assert_array_equal(np.isnan(net(nd.array(large)).asnumpy()), np.isnan(expected))
+    used = net._planner.used
+    net(nd.array(x))
+    assert net._planner.used == used + 1  # ordinary inputs run by the plan again
 
 
 def test_a_program_with_other_results_is_not_used(monkeypatch):

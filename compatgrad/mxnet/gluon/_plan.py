@@ -37,6 +37,7 @@ _SIGNATURES = 2  # plans of a block, for inputs of different shapes
 _LAYERS = 2  # convolutions and large products, below which a plan gains less than its checks take
 # the modules of HybridBlock and SymbolBlock: their methods do the same with symbols as with arrays
 _OWN = tuple(f"{__package__}.{name}" for name in ("_hybrid", "_block", "block"))
+_LARGE_SQUARES = 1e24  # the sum of squares of inputs and parameters from which on operators compute
 _PRECISION = 1e-4  # the largest difference from the results of operators, relative to the largest result
 
 
@@ -75,6 +76,13 @@ def _usable(x: Any) -> bool:
 def _finite(t: torch.Tensor) -> bool:
     """Whether all numbers are finite; perhaps also False if they are so large that their sum is not."""
     return math.isfinite(t.sum())
+
+
+def _moderate(t: torch.Tensor) -> bool:
+    """Whether all numbers are finite and none is so large that sums of products with others may overflow: infinite
+    terms of both signs add up to NaN."""
+    flat = t.reshape(-1)
+    return float(torch.dot(flat, flat)) < _LARGE_SQUARES
 
 
 def _blocks(root: Any) -> list[Any]:
@@ -208,8 +216,8 @@ class Planner:
             self.drop()
             return None
         given = [x.tensor for x in inputs]
-        # oneDNN's relu makes 0 of NaN, which must stay visible
-        if not all(map(_finite, given)):
+        # oneDNN's relu makes 0 of NaN, which must stay visible, also where a layer inside makes it
+        if not all(map(_moderate, given)):
             return None
         with torch.no_grad():
             results = program.run(given)
@@ -262,7 +270,7 @@ def _compiled(block: Any, state: _State, inputs: Sequence[Any], outputs: list[An
                 return None
     state.add_parameters([p for p in named.values() if p._one[0] is not None])
     tensors = [x.tensor for x in state.arrays]
-    if not all(map(_usable, state.arrays)) or any(map(is_shared, tensors)) or not all(map(_finite, tensors)):
+    if not all(map(_usable, state.arrays)) or any(map(is_shared, tensors)) or not all(map(_moderate, tensors)):
         return None
     given = [x.tensor for x in inputs]
     outer, _state.hybridized = _state.hybridized, True
