@@ -87,13 +87,13 @@ at::Tensor cast_input(const Call& call, size_t i, at::Tensor t) {
   // Few kernels support the unsigned types of more than 8 bits.
   const at::ScalarType dtype = t.scalar_type();
   const bool kept = at::isIntegralType(dtype, false) && (dtype == at::kByte || at::isSignedType(dtype));
-  return kept ? t : t.to(at::kLong);
+  return kept ? t : read(t).to(at::kLong);
 }
 at::Tensor cast_real(const Call& call, at::Tensor t) {
   const at::ScalarType dtype = t.scalar_type();
   if (dtype == call.real) return t;
   if (call.any_dtype && !call.integers && !at::isFloatingType(dtype)) return t;
-  return t.to(call.real);
+  return read(t).to(call.real);
 }
 
 at::Tensor FunctionNode::deferred_input(size_t i, bool last) const {
@@ -167,7 +167,7 @@ Vars apply_deferred(FunctionNode& f, VarsRef given) {
     if (!x.defined())
       values.emplace_back();
     else if (now || !in[i].node->deferred)
-      values.emplace_back(x.data.scalar_type() == call.real ? x.data : cast_input(call, i, read(x.data)));
+      values.emplace_back(cast_input(call, i, x.data));
     else
       values.emplace_back(hollow(x.sizes(), call.integers.input(i) ? at::kLong : call.real, x.data.device()));
     call.need_grad |= in[i].requires_grad();

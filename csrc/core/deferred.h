@@ -140,6 +140,7 @@ void forget_uses(FunctionNode& f);
 void raise_ranks(VariableNode& x);
 // Called when a user drops the variable: in auto-forward mode data that no gradient reads is freed.
 void release_unread(VariableNode& x);
+// Input i of a function in the type in which it is read. Values that come later (core/unread.h) are read for a cast.
 at::Tensor cast_input(const Call& call, size_t i, at::Tensor t);
 at::Tensor cast_real(const Call& call, at::Tensor t);  // casts a gradient, or an input that is not of an integer type
 // Runs `f` on arrays. `last`: the result may use the memory of inputs that will be freed. late: values of results may

@@ -57,12 +57,6 @@ void refresh(FunctionNode& f) {
 
 Mask saves_of(const FunctionNode& f) { return f.call->need_grad ? f.saves(wanted_of(f)) : Mask(); }
 
-// Input i of f in the type in which f computes; its values may come later.
-at::Tensor unread_input(const FunctionNode& f, size_t i, Array& x) {
-  const at::Tensor& t = x.unread();
-  return t.scalar_type() == f.call->real ? t : cast_input(*f.call, i, read(t));
-}
-
 // The memory of an input that will be freed, that nobody else refers to, and that fits the result of `f`; or none.
 at::Tensor memory_for_result(c10::ArrayRef<Ref<Store>> in, const Vars& values, const LastUse& last) {
   const at::Tensor& first = values[0].data;
@@ -196,7 +190,7 @@ void run_on(FunctionNode& f, c10::ArrayRef<Ref<Store>> in, c10::ArrayRef<Ref<Sto
   Vars values;
   bool large = false;
   for (size_t i = 0; i < in.size(); ++i) {
-    values.emplace_back(in[i] ? unread_input(f, i, *in[i]->data) : at::Tensor());
+    values.emplace_back(in[i] ? cast_input(*f.call, i, in[i]->data->unread()) : at::Tensor());
     large |= in[i] && values[i].data.numel() >= kLarge;
   }
   Tensors ys;

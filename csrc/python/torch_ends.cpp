@@ -102,7 +102,7 @@ void unite(const ta::variable_list& given, ta::variable_list& gs) {
 }
 
 at::Tensor data_of(const VariableNode& x) {
-  if (x.deferred) return x.deferred->store->data->tensor;
+  if (x.deferred) return read(x.deferred->store->data->tensor);
   return read(x.retained || !x.variable ? x.data : x.variable->data);
 }
 

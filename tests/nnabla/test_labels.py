@@ -70,3 +70,15 @@ def test_labels_of_bytes_beyond_one_batch():
         t.d = np.array(labels, np.uint8).reshape(4, 1)
         y.forward(clear_no_need_grad=True)
         np.testing.assert_allclose(y.d, np.log(1 + 2 * np.exp(-5.0)), rtol=1e-4)
+
+
+@pytest.mark.parametrize("auto", [False, True])
+def test_fractions_of_labels_are_cut_off(auto):
+    found = []
+    for labels in ([[-0.5], [1.7], [1.0], [0.2]], [[0], [1], [1], [0]]):
+        with nn.auto_forward(auto):
+            y = F.categorical_cross_entropy(of(P), of(np.array(labels, "f")))
+        if not auto:
+            y.forward()
+        found.append(y.d.copy())
+    np.testing.assert_array_equal(*found)

@@ -129,7 +129,7 @@ def rnn_layer(x, h, c, w, b=None, mode="lstm", reverse=False, order=""):
 
 def layers():
     for mode, gates in (("lstm", 4), ("gru", 3), ("rnn_tanh", 1), ("rnn_relu", 1)):
-        for reverse, time in ((False, 3), (True, 3), (False, 1)):
+        for reverse, time in ((False, 3), (True, 3), (False, 1), (True, 8)):  # from 8 steps on w is transposed once
             c, b = A(2, 3) if mode == "lstm" else None, A(3 * gates) if mode == "gru" else None
             yield sample(
                 "rnn_layer",
