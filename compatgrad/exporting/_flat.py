@@ -19,7 +19,7 @@ from torch import fx
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils import _pytree
 
-from compatgrad.exporting._lower import tape_of
+from compatgrad.exporting._lower import note_shapes, tape_of
 
 __all__ = ["compiled", "lifted", "rebuilder", "unroll_small_products"]
 
@@ -68,10 +68,7 @@ def rebuilder(result: Any) -> tuple[int, Callable[[Sequence[Any]], Any]]:
 
 def unroll_small_products(gm: fx.GraphModule, examples: Sequence[torch.Tensor]) -> None:
     """Writes small products of matrices as sums of products of numbers."""
-    from torch._subclasses.fake_tensor import FakeTensorMode
-    from torch.fx.passes.fake_tensor_prop import FakeTensorProp
-
-    FakeTensorProp(gm, FakeTensorMode(allow_non_fake_inputs=True)).propagate(*examples)
+    note_shapes(gm, examples)
     graph = gm.graph
     for node in list(graph.nodes):
         if node.target is aten.addmm.default and not node.kwargs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from compatgrad.exporting._tape import MAP, PRODUCT, Array, Call, Place, Step
 
@@ -37,8 +38,7 @@ class _Fold:
             return None
         k = self.maker.get(a)
         step = None if k is None else self.steps[k]
-        if not isinstance(step, Step) or not p.same_elements(_unmasked(step.result)):
-            # the same numbers in the same order, with other sizes (x as a row), are as good for a product
+        if not isinstance(step, Step) or p != step.result.unmasked():
             return None
         return k if p.sizes == reader.result.sizes and p.strides == reader.result.strides else None
 
@@ -60,14 +60,14 @@ class _Fold:
         assert isinstance(made, Step)
         number = float(c.array.source)
         if made.kind == PRODUCT and len(made.operands) == 2:
-            self.replace(k, before, _with(made, step.result, number=made.number * number))
+            self.replace(k, before, replace(made, result=step.result, number=made.number * number))
         elif made.kind == MAP and made.function == "mul" and made.operands[1].array.kind == "number":
             other = float(made.operands[1].array.source)
             if abs(number) != 1 and abs(other) != 1:
                 return  # another rounding
             product = Array("number", c.array.dtype, 1, number * other)
             place = Place(product, 0, c.sizes, c.strides)
-            self.replace(k, before, _with(made, step.result, operands=[made.operands[0], place]))
+            self.replace(k, before, replace(made, result=step.result, operands=[made.operands[0], place]))
 
     def add(self, k: int, step: Step) -> None:
         """a + b or a - b, where b, or a in a sum, is a product of matrices or multiplied by a number."""
@@ -84,7 +84,7 @@ class _Fold:
             if made.kind == PRODUCT and len(made.operands) == 2:
                 strides = _along_product(kept, step.result, made)
                 if strides is not None:
-                    new = _with(made, step.result, number=made.number * factor)
+                    new = replace(made, result=step.result, number=made.number * factor)
                     new.operands, new.strides = [*made.operands, kept], [*made.strides, strides]
                     self.replace(k, before, new)
                     return
@@ -109,22 +109,6 @@ class _Fold:
                 kept.append(step)
                 used.update(step.reads())
         return kept[::-1]
-
-
-def _unmasked(p: Place) -> Place:
-    return Place(p.array, p.offset, p.sizes, p.strides)
-
-
-def _with(step: Step, result: Place, number: float | None = None, operands: list[Place] | None = None) -> Step:
-    return Step(
-        step.kind,
-        step.function,
-        step.number if number is None else number,
-        step.sizes,
-        result,
-        list(step.operands if operands is None else operands),
-        list(step.strides),
-    )
 
 
 def _along_product(p: Place, like: Place, product: Step) -> tuple[int, ...] | None:

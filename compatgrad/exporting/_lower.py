@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from operator import getitem
 from typing import Any, cast
 
@@ -17,11 +18,16 @@ from compatgrad.exporting import _folds
 from compatgrad.exporting._rules import RULES
 from compatgrad.exporting._tape import DIMS, DOT, MAP, PRODUCT, Array, Call, Place, Step, Tape
 
-__all__ = ["tape_of"]
+__all__ = ["note_shapes", "tape_of"]
 
 aten = torch.ops.aten
 _LARGEST = 1 << 16  # bytes of an array; loops over larger ones are limited by memory, and a compiler joins them
 _CALLS = 0.02  # the most calls of torch, as a share of the steps, and so a few microseconds in some hundred steps
+
+
+def note_shapes(gm: fx.GraphModule, examples: Sequence[torch.Tensor]) -> None:
+    """Puts each node's result without values into its `meta["val"]`."""
+    FakeTensorProp(gm, FakeTensorMode(allow_non_fake_inputs=True)).propagate(*examples)
 
 
 class _Unsuited(Exception):
@@ -44,7 +50,7 @@ def tape_of(gm: fx.GraphModule, examples: Sequence[torch.Tensor]) -> Callable[..
 class _Lowering:
     def __init__(self, gm: fx.GraphModule, examples: Sequence[torch.Tensor]) -> None:
         self.gm = gm
-        FakeTensorProp(gm, FakeTensorMode(allow_non_fake_inputs=True)).propagate(*examples)
+        note_shapes(gm, examples)
         values = [t for node in gm.graph.nodes if isinstance(t := node.meta.get("val"), torch.Tensor)]
         dtypes = Counter(t.dtype for t in values if t.is_floating_point())
         self.dtype = max(dtypes, key=lambda d: dtypes[d]) if dtypes else torch.float16
@@ -109,12 +115,11 @@ class _Lowering:
             raise _Unsuited
         return Place(Array("work", like.dtype, like.numel()), 0, tuple(like.shape), like.stride())
 
-    def _number(self, value: float, sizes: Sequence[int], mask: bool = False) -> Place:
-        found = self.made.get(("number", value, math.copysign(1, value)))
-        if found is None:
-            found = Place(Array("number", self.dtype, 1, float(value)), 0, (), ())
-            self.made["number", value, math.copysign(1, value)] = found
-        return Place(found.array, 0, tuple(sizes), (0,) * len(sizes), mask)
+    def _number(self, value: float, sizes: Sequence[int]) -> Place:
+        key = "number", value, math.copysign(1, value)
+        if key not in self.made:
+            self.made[key] = Place(Array("number", self.dtype, 1, float(value)), 0, (), ())
+        return Place(self.made[key].array, 0, tuple(sizes), (0,) * len(sizes))
 
     def number(self, value: float, like: torch.Tensor) -> Place:
         """The place of a tensor whose elements are one known number."""
@@ -257,7 +262,7 @@ class _Lowering:
     def _emit(self, function: str, like: torch.Tensor, places: list[Place], number: float, mask: bool) -> Place | None:
         if not _is_dense(like):
             return None
-        key = (function, number, tuple(like.shape), like.stride(), *[_key(p) for p in places])
+        key = (function, number, tuple(like.shape), like.stride(), *[p.unmasked() for p in places])
         if key in self.made:
             return self.made[key]
         array = Array("work", self.dtype, like.numel())
@@ -297,7 +302,7 @@ class _Lowering:
     ) -> Place | None:
         sizes = places[0].sizes
         gone = {d % len(sizes) for d in dims} if sizes else set()
-        key = (kind, tuple(like.shape), *[_key(p) for p in places], *sorted(gone))
+        key = (kind, tuple(like.shape), *[p.unmasked() for p in places], *sorted(gone))
         if key in self.made:
             return self.made[key]
         result = self._new(like)
@@ -350,7 +355,7 @@ class _Lowering:
             y = self._emit("copy", torch.empty(y.sizes, device="meta", dtype=self.dtype), [y], 0.0, False) or y
         if d is not None and d.strides[-1] not in (0, 1) and columns > 1:
             d = self._emit("copy", torch.empty(d.sizes, device="meta", dtype=self.dtype), [d], 0.0, False)
-        key = ("product", tuple(like.shape), _key(x), _key(y), None if d is None else _key(d))
+        key = ("product", tuple(like.shape), x.unmasked(), y.unmasked(), None if d is None else d.unmasked())
         if key in self.made:
             return self.made[key]
         result = self._new(like)
@@ -382,19 +387,15 @@ def _attribute(gm: fx.GraphModule, name: str) -> torch.Tensor:
     return own
 
 
-def _key(p: Place) -> tuple[Any, ...]:
-    return p.array, p.offset, p.sizes, p.strides
-
-
 def _expanded(p: Place, sizes: Sequence[int]) -> Place:
     more = len(sizes) - len(p.sizes)
     own = ((1,) * more + p.sizes, (0,) * more + p.strides)
     strides = tuple(0 if a == 1 else s for a, s in zip(*own, strict=True))
-    return Place(p.array, p.offset, tuple(sizes), strides, p.mask)
+    return replace(p, sizes=tuple(sizes), strides=strides)
 
 
 def _transposed(p: Place) -> Place:
-    return Place(p.array, p.offset, (p.sizes[1], p.sizes[0]), (p.strides[1], p.strides[0]), p.mask)
+    return replace(p, sizes=p.sizes[::-1], strides=p.strides[::-1])
 
 
 def _collapsed(sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:

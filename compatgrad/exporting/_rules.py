@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from compatgrad.exporting._tape import MAX, SUM, Place
+from compatgrad.exporting._tape import MAX, SUM
 
 __all__ = ["RULES"]
 
@@ -137,7 +137,7 @@ def _to_copy(tape: Any, node: Any, like: torch.Tensor) -> Any:
     p = tape.places[node.args[0]]
     if like.dtype != tape.dtype or not (p.mask or p.array.dtype == tape.dtype):
         return None
-    p = Place(p.array, p.offset, p.sizes, p.strides)
+    p = p.unmasked()
     return p if p.strides == like.stride() else tape.map("copy", like, [p])
 
 
@@ -154,7 +154,8 @@ def _leaky_relu_backward(tape: Any, node: Any, like: torch.Tensor) -> Any:
 @_rule(aten.mse_loss_backward.default)
 def _mse_loss_backward(tape: Any, node: Any, like: torch.Tensor) -> Any:
     gradient, x, t, reduction = node.args
-    norm = 2.0 / like.numel() if reduction == 1 else 2.0
+    count = x.meta["val"].numel()
+    norm = 2.0 / count if reduction == 1 and count else 2.0  # without elements any number is right
     difference = tape.map("sub", like, [x, t])
     scaled = difference and tape.map("mul", like, [difference, norm])
     return scaled and tape.map("mul", like, [scaled, gradient])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -60,13 +60,9 @@ class Place:
     def is_whole(self) -> bool:
         return self.offset == 0 and math.prod(self.sizes) == self.array.elements and self.array.kind == "work"
 
-    def same_elements(self, other: Place) -> bool:
-        return (self.array, self.offset, self.sizes, self.strides) == (
-            other.array,
-            other.offset,
-            other.sizes,
-            other.strides,
-        )
+    def unmasked(self) -> Place:
+        """The same elements as numbers."""
+        return replace(self, mask=False)
 
 
 @dataclass(eq=False)
@@ -191,14 +187,9 @@ class _Function:
             a = p.array
             if a.kind in ("input", "constant", "output"):
                 whole = outputs[a.source] if a.kind == "output" else given[self._memory(a) - 1]
-                t = whole.as_strided(p.sizes, p.strides, whole.storage_offset() + p.offset)
             else:
-                t = (
-                    memory[a.offset : a.offset + a.bytes]
-                    .view(a.dtype)
-                    .as_strided(p.sizes, p.strides, a.offset // a.dtype.itemsize + p.offset)
-                )
-            return t
+                whole = memory[a.offset : a.offset + a.bytes].view(a.dtype)
+            return whole.as_strided(p.sizes, p.strides, whole.storage_offset() + p.offset)
 
         def argument(x: Any) -> Any:
             return (tensor(x).ne(0) if x.mask else tensor(x)) if isinstance(x, Place) else x

@@ -278,7 +278,7 @@ def buffer_of(v: Any) -> Any:
 def gradient_of(v: Any) -> Any:
     """The gradient in a Variable; None if it has none, or an array of zeros that passes write to."""
     if isinstance(v, _C.DeferredVariable):
-        return None if v.grad._lazy else v.grad.read()
+        return v.grad.read() if has_gradient(v) else None
     buffer = _C.gradient_of(v)
     if buffer is None:
         return v._grad_tensor
@@ -288,7 +288,7 @@ def gradient_of(v: Any) -> Any:
 def has_gradient(v: Any) -> bool:
     """Whether a pass has left a gradient, of zeros too, since the last `clear_gradient`."""
     if isinstance(v, _C.DeferredVariable):
-        return not v.grad._lazy
+        return bool(v.grad._filling != 0)  # None if there are values; a number that will fill the array counts, too
     return bool(_C.fresh(v)) if buffer_of(v) is not None else v._grad_tensor is not None
 
 
@@ -353,7 +353,8 @@ def tensor_of(x: Any) -> torch.Tensor:
     elif isinstance(x, _C.DeferredVariable):
         found = x.data.read().detach()
     else:
-        found = x.detach() if isinstance(x, torch.Tensor) else x.tensor
+        # compiled code reads memory, where the numbers of a conjugate have another sign
+        found = x.detach().resolve_conj().resolve_neg() if isinstance(x, torch.Tensor) else x.tensor
     return found
 
 

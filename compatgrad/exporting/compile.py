@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -87,6 +89,22 @@ def compile(
 _MANY = 8  # compiled steps before a warning
 
 
+class _Tracing:
+    """The thread that traces a function now. It empties gradients and fills them with numbers to see what the function
+    does, so that calls of compiled functions in other threads wait."""
+
+    def __init__(self) -> None:
+        self.begin()
+        os.register_at_fork(after_in_child=self.begin)  # the thread that traced is not in the child
+
+    def begin(self) -> None:
+        self.lock = threading.RLock()  # a traced function may call a compiled one
+        self.thread: int | None = None
+
+
+_tracing = _Tracing()
+
+
 class _Compiled:
     def __init__(self, fn: Any, parameters: Any, frontend: str | None, dynamic: Any, options: dict[str, Any]) -> None:
         if "fullgraph" in options:
@@ -103,6 +121,14 @@ class _Compiled:
         return StepExporter("interop.compile", self.fn, self.parameters, self.frontend, train, records)
 
     def graph_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _CompiledGraph | _CompiledStep:
+        with _tracing.lock:
+            before, _tracing.thread = _tracing.thread, threading.get_ident()
+            try:
+                return self._graph_for(args, kwargs)
+            finally:
+                _tracing.thread = before
+
+    def _graph_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _CompiledGraph | _CompiledStep:
         flat, structure = _pytree.tree_flatten((args, kwargs))
         kind = (structure, tuple([type(x) for x in flat]))
         if kind not in self.kinds:
@@ -148,6 +174,9 @@ class _Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._is_part(args, kwargs):
             return self.fn(*args, **kwargs)
+        if _tracing.thread not in (None, threading.get_ident()):
+            with _tracing.lock:  # wait
+                pass
         tensors, look = (None, None) if kwargs else self._look(args)
         graph = self.recent.get(look)
         if graph is None:
@@ -279,7 +308,9 @@ class _CompiledStep:
         self.refusals: dict[int, Any] = {}  # recorded results whose gradients are errors
         self.target, self.names = target, exporter.names
         self.receivers, self.requests = target.variables(), frontend.gradient_requests(target.holder)
+        self.uses = _C.uses(self.receivers)
         self.state = [read() for read in self.reads]
+        self.changed = _changed(flat, len(self.state))
         examples = [t.contiguous() for t in exporter.examples]  # as `run` passes them
         self.run_flat = _flat.compiled(flat, [*examples, *self.state], options)
 
@@ -304,13 +335,18 @@ class _CompiledStep:
         receivers, requests = self.target.variables(), self.frontend.gradient_requests(self.target.holder)
         if requests != self.requests or len(receivers) != len(self.receivers):
             raise _Outdated
-        if not all(map(is_, receivers, self.receivers)):
+        if not all(map(is_, receivers, self.receivers)) or _C.uses(receivers) != self.uses:
             raise _Outdated
         state = [read() for read in self.reads]
         if not all(map(is_, state, self.state)):
             if [_layout(t) for t in state] != [_layout(t) for t in self.state]:
                 raise _Outdated
             self.state = state
+        if self.changed and (k := _C.sharing(tensors, [state[k] for k in self.changed])) >= 0:
+            raise ExportError(
+                f"interop.compile: {self.names[k]} shares its memory with a gradient or an array of the network that "
+                "the function writes to: pass a copy"
+            )
         found = self.run_flat(*[t.contiguous() for t in tensors], *state)
         gradients = iter(found[self.count :])
         for v, way in zip(chain(self.variables, [given[k] for k in self.inputs]), self.ways, strict=True):
@@ -350,6 +386,20 @@ class _Refusal(torch.autograd.Function):
             "interop.compile: the result of a compiled function that runs backward itself has no gradient: compile a "
             "function that does not run backward, or use the gradients that it leaves"
         )
+
+
+def _changed(flat: fx.GraphModule, count: int) -> list[int]:
+    """Which of the last `count` inputs of a graph it writes to."""
+    nodes = flat.graph.find_nodes(op="placeholder")
+    own = {node: k for k, node in enumerate(nodes[len(nodes) - count :])}
+    found: set[int] = set()
+    for node in flat.graph.nodes:
+        if node.op == "call_function" and getattr(node.target, "_schema", None) and node.target._schema.is_mutable:
+            x = node.args[0]
+            while isinstance(x, fx.Node) and x not in own and x.args:  # views
+                x = x.args[0]
+            found.update({own[x]} if x in own else ())
+    return sorted(found)
 
 
 def _layout(t: torch.Tensor) -> tuple[Any, ...]:

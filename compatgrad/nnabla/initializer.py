@@ -6,7 +6,7 @@ Without `rng` they draw from the `nnabla.random.prng` that exists when they are 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,26 @@ class _RandomInitializer(BaseInitializer):
         return f"{type(self).__name__}({self._shown()})"
 
 
+_PART = 1 << 16  # numbers that are drawn at a time
+
+
+def _drawn(
+    shape: _Shape, rng: np.random.RandomState, numbers: Sequence[float], draw: Callable[..., np.ndarray]
+) -> np.ndarray:
+    """The numbers of `draw(shape)` as float32, where `numbers` are its parameters. Many numbers are drawn part by part,
+    which gives the same ones: an array of all in float64 would take twice the memory of the result, and leave a hole of
+    its size in the heap."""
+    count = math.prod(shape)
+    independent = type(rng) is np.random.RandomState and all(isinstance(n, (float, int, np.number)) for n in numbers)
+    if count <= _PART or not independent or random_float_type is not np.float32:
+        return random_float_type(draw(shape))
+    values = np.empty(count, np.float32)
+    for start in range(0, count, _PART):
+        part = values[start : start + _PART]
+        part[:] = draw(part.shape)
+    return values.reshape(shape)
+
+
 class NormalInitializer(_RandomInitializer):
     """Normal numbers around 0, float32.
 
@@ -104,7 +124,7 @@ class NormalInitializer(_RandomInitializer):
         return self.sigma
 
     def __call__(self, shape: _Shape) -> np.ndarray:
-        return random_float_type(self.rng.randn(*shape) * self.sigma)
+        return _drawn(shape, self.rng, [self.sigma], lambda part: self.rng.randn(*part) * self.sigma)
 
 
 class UniformInitializer(_RandomInitializer):
@@ -131,7 +151,7 @@ class UniformInitializer(_RandomInitializer):
 
     def __call__(self, shape: _Shape) -> np.ndarray:
         low, high = self.lim
-        return random_float_type(self.rng.uniform(low, high, size=shape))
+        return _drawn(shape, self.rng, [low, high], lambda part: self.rng.uniform(low, high, size=part))
 
 
 class UniformIntInitializer(_RandomInitializer):

@@ -13,6 +13,7 @@ shapes and dtypes that the kernel refuses, IndexError for indices out of range.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from compatgrad import _C
@@ -25,7 +26,8 @@ globals().update((name, _C.op(name)) for name in _C.op_names())
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"compatgrad.ops has no op '{name}'; dir(compatgrad.ops) lists them")
+    text = f"compatgrad.ops has no op '{name}'; dir(compatgrad.ops) lists them"
+    raise AttributeError(text, name=name, obj=sys.modules[__name__])  # Python's traceback adds similar names
 
 
 def __dir__() -> list[str]:

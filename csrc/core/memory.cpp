@@ -9,19 +9,20 @@
 #include <mutex>
 
 #include "core/memory_blocks.h"
-#include "core/memory_small.h"
+#include "core/memory_spans.h"
 
 namespace cg::memory {
 namespace {
 
-// Smaller blocks, but for those of Small, cost the C library little; larger ones would be too much to keep from other
-// programs.
+// Larger blocks would be too much to keep from other programs.
 constexpr size_t kLeast = size_t(1) << 18, kMost = size_t(1) << 28;
+constexpr Spans::Sizes kSmall{.most = 1 << 15, .span = 1 << 18, .room = 1 << 27, .idle = 64};
+constexpr Spans::Sizes kMiddle{.most = kLeast, .span = 1 << 21, .room = 1 << 28, .idle = 32};
 
 struct Shared {
   std::mutex lock;
   Blocks blocks;
-  Small small{most_kept()};
+  Spans small{kSmall, most_kept()}, middle{kMiddle, most_kept()};
 };
 // Never destroyed: tensors may be freed after static objects are.
 Shared& shared() {
@@ -33,6 +34,7 @@ void in_parent() { shared().lock.unlock(); }
 // A child does not hold on to pages that its parent keeps: the parent would have to copy what it writes to them.
 void in_child() {
   shared().small.release();
+  shared().middle.release();
   shared().blocks.release();
   shared().lock.unlock();
 }
@@ -57,9 +59,12 @@ class Allocator final : public c10::Allocator {
 
   c10::DataPtr allocate(size_t bytes) override {
     void* block = nullptr;
-    if (bytes - 1 < Small::kMost) {  // not 0
+    if (bytes - 1 < kSmall.most) {  // not 0
       const std::lock_guard guard(shared().lock);
       block = shared().small.take(bytes);
+    } else if (bytes - 1 < kLeast - 1) {  // neither 0 nor kLeast
+      const std::lock_guard guard(shared().lock);
+      block = shared().middle.take(bytes);
     } else if (bytes >= kLeast && bytes <= kMost) {
       const std::lock_guard guard(shared().lock);
       block = shared().blocks.take(bytes);
@@ -87,12 +92,15 @@ class Allocator final : public c10::Allocator {
     return data;
   }
   static void give(void* block) {
-    auto& [lock, blocks, small] = shared();
-    if (small.has(block)) {
-      c10::profiledCPUMemoryReporter().Delete(block);
-      const std::lock_guard guard(lock);
-      return small.give(block);
-    }
+    auto& [lock, blocks, small, middle] = shared();
+    for (Spans* spans : {&small, &middle})
+      if (spans->has(block)) {
+        c10::profiledCPUMemoryReporter().Delete(block);
+        std::unique_lock guard(lock);
+        const size_t bytes = spans->give(block);
+        guard.unlock();
+        return spans == &middle ? show_to_c_library(bytes) : void();
+      }
     if (blocks.can_begin(block)) {
       std::unique_lock guard(lock);
       if (blocks.has(block)) {
@@ -123,7 +131,7 @@ void start() {
 }
 size_t release() {
   const std::lock_guard guard(shared().lock);
-  return shared().small.release() + shared().blocks.release();
+  return shared().small.release() + shared().middle.release() + shared().blocks.release();
 }
 Amounts amounts() {
   if (!Allocator::instance) return {};

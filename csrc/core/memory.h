@@ -1,4 +1,5 @@
-// Memory of tensors on the CPU, which is kept for the next ones: of small ones (memory_small.h), and of large ones.
+// Memory of tensors on the CPU, which is kept for the next ones: of small and middle-sized ones (memory_spans.h), and
+// of large ones.
 //
 // The C library returns a large block to the system when a tensor is freed, and the system clears each page of the next
 // one: a step of training pays for both, for each of its arrays. Freed pages are kept here instead, and the next

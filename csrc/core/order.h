@@ -10,14 +10,26 @@
 
 namespace cg {
 
+// Whether x, to which a function of a pass has just given a gradient, gets none from another function, and its creator
+// only gives gradients to leaves, by a formula of its own. `held`: the references of the visit, its function and the
+// gradient.
+inline bool alone(const VariableNode& x, uint32_t held) {
+  const FunctionNode& f = *x.creator;
+  return x.refs == held && !x.variable && f.outputs.size() == 1 && f.info() && !f.info()->override_backward &&
+         !f.python && !f.hooks && !f.call &&
+         std::none_of(f.inputs.begin(), f.inputs.end(), [](const auto& i) { return i && i->creator; });
+}
+
 class Order {
  public:
-  void push(FunctionNode* f) {
+  // `next`: before all others, so that the gradient of an `alone` variable does not wait in memory until the pass has
+  // come to the functions of the least rank: those of an LSTM's inputs would wait for the first step.
+  void push(FunctionNode* f, bool next = false) {
     if (f->rank >= rank_) remember_ = true;  // perhaps a cycle, in which a pass would never end
     const auto [place, first] = places_.insert(f);
     if (!first) return;
     *place = turns_.size();
-    heap_.push_back({f->rank, *place});
+    heap_.push_back({next ? kNext : f->rank, *place});
     std::push_heap(heap_.begin(), heap_.end());
     turns_.push_back({Ref<FunctionNode>(f)});
   }
@@ -33,7 +45,7 @@ class Order {
         kept_waiting_ = 0;
       }
       std::pop_heap(heap_.begin(), heap_.end());
-      rank_ = heap_.back().rank;
+      if (heap_.back().rank != kNext) rank_ = heap_.back().rank;
       Turn& turn = turns_[heap_.back().place];
       heap_.pop_back();
       const Ref<FunctionNode> f = remember_ ? turn.function : std::move(turn.function);
@@ -56,6 +68,7 @@ class Order {
   }
 
  private:
+  static constexpr int32_t kNext = std::numeric_limits<int32_t>::max();
   struct Entry {
     int32_t rank;
     uint32_t place;

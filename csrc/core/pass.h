@@ -41,8 +41,8 @@ class Pass : GradientSlots<T> {
   }
 
   bool stops_at(const FunctionNode* f) const { return options_.stops && options_.stops->count(f); }
-  void push(FunctionNode* f) {
-    if (!stops_at(f)) order_.push(f);
+  void push(FunctionNode* f, bool next = false) {
+    if (!stops_at(f)) order_.push(f, next);
   }
   // For a pass with selected inputs: the gradient of this node is wanted, or leads to a wanted one.
   void mark(VariableNode& node) { *marked_.insert(&node).first = Ref<VariableNode>(&node); }
@@ -176,7 +176,8 @@ class Pass : GradientSlots<T> {
       }
       if (!s || s->empty()) continue;
       if (x.creator)
-        push(creator_of(x));
+        push(creator_of(x),
+             std::is_same_v<T, at::Tensor> && !observed && !options_.watch && !debug && alone(x, 3 + is_marked(x)));
       else
         keep_leaf(*s);  // it may have become a leaf a moment ago
     }

@@ -50,7 +50,10 @@ class GradientSlots {
   // weight once, and its operands are in the cache now.
   bool join(VariableNode& leaf, RowSum sum, const Tensor& a, const Tensor& b) {
     GradientSlot* s = find(leaf);
-    return s && s->first.defined() && rows_.join(leaf, &leaf, sum, a, b, [&](Tensor g) { add(*s, Var(std::move(g))); });
+    return s && s->first.defined() && rows_.join(leaf, &leaf, sum, a, b, [&](Tensor g) {
+      add(*s, Var(std::move(g)));
+      if (!create_graph_ && s->more && s->more->size() >= kPendingRows) this->sum(*s);
+    });
   }
   // Before user code runs: whatever waits is computed.
   void compute_all_rows() {
@@ -118,7 +121,8 @@ class GradientSlots {
     }
     s.more->clear();
   }
-  static constexpr size_t kPending = 4;
+  // Gradients that wait for their sum; those from rows are as large as a weight that is used in many steps.
+  static constexpr size_t kPending = 4, kPendingRows = 2;
   const bool create_graph_;
   PointerMap<VariableNode, GradientSlot> slots_;
   RowsOfLeaves rows_;

@@ -13,7 +13,6 @@ namespace heads {
 using dense_loops::Block, dense_loops::kRows, lanes::L, lanes::V;
 constexpr int kLanes = 2 * L;  // rows of q at a time
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
 // simd::exp for x <= 0 or NaN.
 CG_INLINE V exp_of(const V& x) {
   using Bits = unsigned __attribute__((vector_size(4 * L)));
@@ -68,20 +67,14 @@ CG_INLINE void softmax_of_columns(float* s, const float* mask, int64_t m, float 
     }
 }
 
-#define CG_HEADS_LOOP \
-  __attribute__((optimize("O3", "no-math-errno", "no-trapping-math"), target(CG_KERNEL_V4), noinline))
-CG_HEADS_LOOP void softmax_loop(float* s, const float* mask, int64_t m, float scale) {
+#define CG_HEADS_LOOP CG_LANES __attribute__((noinline)) void
+CG_HEADS_LOOP softmax_loop(float* s, const float* mask, int64_t m, float scale) {
   softmax_of_columns(s, mask, m, scale);
 }
-CG_HEADS_LOOP void product_3(const Block& t) { dense_loops::multiply<kRows, 3, kLanes>(t); }
-CG_HEADS_LOOP void product_2(const Block& t) { dense_loops::multiply<kRows, 2, kLanes>(t); }
-CG_HEADS_LOOP void product_1(const Block& t) { dense_loops::multiply<kRows, 1, kLanes>(t); }
-#else
-void softmax_loop(float*, const float*, int64_t, float) {}
-void product_3(const Block&) {}
-void product_2(const Block&) {}
-void product_1(const Block&) {}
-#endif
+CG_HEADS_LOOP product_3(const Block& t) { dense_loops::multiply<kRows, 3, kLanes>(t); }
+CG_HEADS_LOOP product_2(const Block& t) { dense_loops::multiply<kRows, 2, kLanes>(t); }
+CG_HEADS_LOOP product_1(const Block& t) { dense_loops::multiply<kRows, 1, kLanes>(t); }
+#undef CG_HEADS_LOOP
 
 namespace {
 
@@ -166,7 +159,7 @@ class Lanes {
 
 bool attention_in_lanes(int64_t n, int64_t m) {
   constexpr int64_t kMost = 512;  // keys whose scores stay in a level-2 cache beside k and v
-  return dense_loops::has_loops() && n >= dense_loops::kRows && m >= dense_loops::kRows && m <= kMost;
+  return lanes::available() && n >= dense_loops::kRows && m >= dense_loops::kRows && m <= kMost;
 }
 bool attention_heads_fit(const Attention<float>& s) {
   return attention_in_lanes(s.n, s.m) && !s.causal && s.e % lanes::L == 0;

@@ -9,33 +9,20 @@
 namespace cg::kernels {
 namespace dense_loops {
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
-#define CG_DENSE_LOOP \
-  __attribute__((optimize("O3", "no-math-errno", "no-trapping-math"), target(CG_KERNEL_V4), noinline))
-CG_DENSE_LOOP void multiply_3(const Block& t) { multiply<kRows, 3, 0>(t); }
-CG_DENSE_LOOP void multiply_few_3(const Block& t) { multiply<kFewRows, 3, 0>(t); }
-CG_DENSE_LOOP void multiply_2(const Block& t) { multiply<kRows, 2, 0>(t); }
-CG_DENSE_LOOP void multiply_few_2(const Block& t) { multiply<kFewRows, 2, 0>(t); }
-CG_DENSE_LOOP void multiply_1(const Block& t) { multiply<kRows, 1, 0>(t); }
-CG_DENSE_LOOP void multiply_few_1(const Block& t) { multiply<kFewRows, 1, 0>(t); }
-CG_DENSE_LOOP void transpose_rows(const float* x, int64_t pitch, int rows, int64_t depth, float* to, int64_t next) {
+#define CG_DENSE_LOOP CG_LANES __attribute__((noinline)) void
+CG_DENSE_LOOP multiply_3(const Block& t) { multiply<kRows, 3, 0>(t); }
+CG_DENSE_LOOP multiply_few_3(const Block& t) { multiply<kFewRows, 3, 0>(t); }
+CG_DENSE_LOOP multiply_2(const Block& t) { multiply<kRows, 2, 0>(t); }
+CG_DENSE_LOOP multiply_few_2(const Block& t) { multiply<kFewRows, 2, 0>(t); }
+CG_DENSE_LOOP multiply_1(const Block& t) { multiply<kRows, 1, 0>(t); }
+CG_DENSE_LOOP multiply_few_1(const Block& t) { multiply<kFewRows, 1, 0>(t); }
+CG_DENSE_LOOP transpose_rows(const float* x, int64_t pitch, int rows, int64_t depth, float* to, int64_t next) {
   transpose(x, pitch, rows, depth, to, next);
 }
-CG_DENSE_LOOP void copy_rows(const float* x, int64_t pitch, int64_t depth, float* to, int64_t next, int64_t count) {
+CG_DENSE_LOOP copy_rows(const float* x, int64_t pitch, int64_t depth, float* to, int64_t next, int64_t count) {
   copy(x, pitch, depth, to, next, count);
 }
-bool has_loops() { return simd_level() >= 4; }
-#else
-void multiply_3(const Block&) {}
-void multiply_few_3(const Block&) {}
-void multiply_2(const Block&) {}
-void multiply_few_2(const Block&) {}
-void multiply_1(const Block&) {}
-void multiply_few_1(const Block&) {}
-void transpose_rows(const float*, int64_t, int, int64_t, float*, int64_t) {}
-void copy_rows(const float*, int64_t, int64_t, float*, int64_t, int64_t) {}
-bool has_loops() { return false; }
-#endif
+#undef CG_DENSE_LOOP
 
 void multiply_rows(int width, const Block& t) { (width == 3 ? multiply_3 : width == 2 ? multiply_2 : multiply_1)(t); }
 
@@ -140,7 +127,7 @@ class Part {
 }  // namespace dense_loops
 
 bool dense_fits(int64_t rows, int64_t depth, int64_t columns) {
-  return dense_loops::has_loops() && rows >= dense_loops::kRows && columns >= dense_loops::L && depth >= dense_loops::L;
+  return lanes::available() && rows >= dense_loops::kRows && columns >= dense_loops::L && depth >= dense_loops::L;
 }
 
 void dense(const Dense& p) {

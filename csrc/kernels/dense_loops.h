@@ -10,8 +10,7 @@ namespace cg::kernels::dense_loops {
 
 using lanes::L;
 using lanes::V;
-
-inline int64_t vectors(int64_t n) { return (n + L - 1) / L; }
+using lanes::vectors;
 
 constexpr int kFewRows = 4, kRows = 8,
               kWidth = 3;  // 24 sums are registers, and 8 rows and 3 vectors need few loads for them
@@ -121,9 +120,8 @@ CG_INLINE void copy(const float* x, int64_t pitch, int64_t depth, float* to, int
     for (int64_t i = 0; i < wide; ++i) panel[k * wide + i] = c + i < count ? x[c + i] : 0.0f;
   }
 }
-// Whether the processor has the instructions for the functions below, which must not be called otherwise.
-bool has_loops();
-// A panel has `width` vectors in a row; the rows of a do not lie side by side.
+// None of these functions must be called unless lanes::available(). A panel has `width` vectors in a row; the rows of a
+// do not lie side by side.
 void multiply_rows(int width, const Block& t);
 void transpose_rows(const float* x, int64_t pitch, int rows, int64_t depth, float* to, int64_t next);
 void copy_rows(const float* x, int64_t pitch, int64_t depth, float* to, int64_t next, int64_t count);

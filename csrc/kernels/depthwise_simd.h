@@ -9,9 +9,6 @@
 namespace cg::kernels::planes {
 namespace {
 
-#define CG_V4 __attribute__((target(CG_KERNEL_V4)))
-#define CG_V4_INLINE __attribute__((target(CG_KERNEL_V4), always_inline)) static inline
-
 template <class T>
 struct Simd;
 template <>

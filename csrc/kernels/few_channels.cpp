@@ -23,12 +23,6 @@ int64_t maps_size(const Part& t, int64_t threads) { return t.row_blocks() * wind
 int64_t sums_size(const Part& t) {
   return t.row_blocks() * t.depth_blocks() * windows::kRows * windows::kDepth * windows::L;
 }
-template <class F>
-void each(int64_t n, const Part& t, F&& f) {
-  in_threads(n, 1, [&](int64_t from, int64_t to) {
-    for (int64_t i = from; i < to; ++i) f(t, i);
-  });
-}
 
 }  // namespace
 
@@ -70,11 +64,11 @@ void few_channels_grad_w(const FewChannels& s, const float* x, const float* gy, 
   const auto fill = s.stride[1] == 1 ? windows::fill_images<1> : windows::fill_images<2>;
   for (; t.first < s.columns(); t.first = t.last) {
     t.last = std::min(t.first + step, s.columns());
-    each(t.vectors(), t, [&](const Part& part, int64_t i) {
+    each_item(t.vectors(), t, [&](const Part& part, int64_t i) {
       fill(part, i);
       windows::fill_maps(part, i);
     });
-    each(t.row_blocks(), t, windows::add_products);
+    each_item(t.row_blocks(), t, windows::add_products);
   }
   windows::finish(t, gw);
 }

@@ -11,9 +11,6 @@
 namespace cg::kernels::windows {
 namespace {
 
-#define CG_V4 __attribute__((target(CG_KERNEL_V4)))
-#define CG_V4_INLINE __attribute__((target(CG_KERNEL_V4), always_inline)) static inline
-
 constexpr int L = 16;
 constexpr int64_t kLargest = 7;  // rows and columns of a filter
 constexpr int kRows = 8;         // filters that are multiplied at a time
@@ -231,9 +228,6 @@ CG_V4 void finish(const Part& t, float* gw) {
           if (r < t.s.out && k < t.s.depth()) gw[r * t.s.depth() + k] = _mm512_reduce_add_ps(_mm512_loadu_ps(sums));
     }
 }
-
-#undef CG_V4
-#undef CG_V4_INLINE
 
 }  // namespace
 }  // namespace cg::kernels::windows

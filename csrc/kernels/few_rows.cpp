@@ -10,7 +10,6 @@
 namespace cg::kernels {
 namespace {
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
 static_assert(kMostRows == lanes::L);
 
 CG_INLINE float total(const lanes::V& v) {
@@ -128,31 +127,35 @@ CG_INLINE void all_lanes(const FewRows& p, int64_t of_w) {
   write(p, of_w, sums);
 }
 
-#define CG_V4_LOOP __attribute__((optimize("O3", "no-math-errno", "no-trapping-math"), target(CG_KERNEL_V4)))
-CG_V4_LOOP void by_dots(const FewRows& p, int64_t from, int64_t to) {
+CG_LANES void by_dots(const FewRows& p, int64_t from, int64_t to) {
   for (; from + 4 <= to; from += 4) dots_of_rows<4>(p, from);
   for (; from < to; ++from) dots_of_rows<1>(p, from);
 }
-CG_V4_LOOP void by_lanes(const FewRows& p, int64_t from, int64_t to) {
+CG_LANES void by_lanes(const FewRows& p, int64_t from, int64_t to) {
   if (p.y_many == 1)
     for (; from + 16 <= to; from += 16) all_lanes<16>(p, from);
   for (; from + 8 <= to; from += 8) all_lanes<8>(p, from);
   for (; from < to; ++from) all_lanes<1>(p, from);
 }
-CG_V4_LOOP void to_lanes(const FewRows& p, float* y) {
-  lanes::gather(p.x, p.x + p.rows * p.length, p.length, static_cast<int>(p.rows), p.length, {y, p.length, p.length});
+CG_LANES void to_lanes(const FewRows& p, float* y) {
+  int64_t k = 0;
+  if (p.rows == kMostRows)
+    for (; k + kMostRows <= p.length; k += kMostRows) {
+      lanes::V v[kMostRows];
+#pragma GCC unroll 16
+      for (int l = 0; l < kMostRows; ++l) lanes::load(v[l], p.x + l * p.length + k);
+      lanes::transpose(v);
+#pragma GCC unroll 16
+      for (int l = 0; l < kMostRows; ++l) lanes::store(y + (k + l) * kMostRows, v[l]);
+    }
+  const int64_t left = p.length - k;
+  lanes::gather(p.x + k, p.x + p.rows * p.length, p.length, static_cast<int>(p.rows), left,
+                {y + k * kMostRows, left, left});
 }
-constexpr bool kCompiled = true;
-#else
-void by_dots(const FewRows&, int64_t, int64_t) {}
-void by_lanes(const FewRows&, int64_t, int64_t) {}
-void to_lanes(const FewRows&, float*) {}
-constexpr bool kCompiled = false;
-#endif
 
 }  // namespace
 
-bool few_rows_fit() { return kCompiled && simd_level() >= 4; }
+bool few_rows_fit() { return lanes::available(); }
 
 void few_rows(FewRows p) {
   const bool dots = p.rows <= kDots;

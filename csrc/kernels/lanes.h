@@ -4,18 +4,32 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/simd.h"
+#include "kernels/threads.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 // The vectors never cross the boundary of a function, because all of these functions are inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
+// An attribute of functions for processors with AVX-512, into which loops over such vectors are inlined. They must not
+// be called unless lanes::available().
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
+#define CG_LANES __attribute__((CG_VECTORIZE, target(CG_KERNEL_V4)))
+#define CG_HAS_LANES 1
+#else
+#define CG_LANES
+#define CG_HAS_LANES 0
+#endif
 
 namespace cg::kernels::lanes {
+
+inline bool available() { return CG_HAS_LANES && simd_level() >= 4; }
 
 constexpr int L = 16;  // numbers that loops compute at a time: floats of the widest registers
 using V = float __attribute__((vector_size(4 * L)));
 using Order = int __attribute__((vector_size(4 * L)));
+
+// How many vectors contain n numbers.
+inline int64_t vectors(int64_t n) { return (n + L - 1) / L; }
 
 CG_INLINE void load(V& v, const float* p) { std::memcpy(&v, p, sizeof v); }
 CG_INLINE void store(float* p, const V& v) { std::memcpy(p, &v, sizeof v); }

@@ -6,36 +6,18 @@
 namespace cg::kernels {
 namespace {
 
-using columns::kWidth, columns::vectors, lanes::L;
+using columns::kWidth, lanes::L, lanes::vectors;
 using Columns = columns::Task;
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
-#define CG_POINTWISE_LOOP(name)                                                                                \
-  __attribute__((optimize("O3", "no-math-errno", "no-trapping-math"), target(CG_KERNEL_V4))) void name##_loop( \
-      const Columns& t, int64_t i) {                                                                           \
-    columns::name(t, i);                                                                                       \
-  }
+#define CG_POINTWISE_LOOP(name) \
+  CG_LANES void name##_loop(const Columns& t, int64_t i) { columns::name(t, i); }
 CG_POINTWISE_LOOP(panel)
 CG_POINTWISE_LOOP(multiply)
 CG_POINTWISE_LOOP(transpose_image)
 CG_POINTWISE_LOOP(transpose_map)
 CG_POINTWISE_LOOP(multiply_gradient)
 #undef CG_POINTWISE_LOOP
-bool has_loops() { return simd_level() >= 4; }
-#else
-void panel_loop(const Columns&, int64_t) {}
-void multiply_loop(const Columns&, int64_t) {}
-void transpose_image_loop(const Columns&, int64_t) {}
-void transpose_map_loop(const Columns&, int64_t) {}
-void multiply_gradient_loop(const Columns&, int64_t) {}
-bool has_loops() { return false; }
-#endif
 
-void each_item(int64_t n, const Columns& t, void (*f)(const Columns&, int64_t)) {
-  in_threads(n, 1, [&](int64_t from, int64_t to) {
-    for (int64_t i = from; i < to; ++i) f(t, i);
-  });
-}
 // How many columns are rearranged at once, so that they stay in a cache while they are multiplied. Each part reads the
 // filters again, so parts are larger where the filters are.
 int64_t at_once(const Pointwise& s) {
@@ -78,7 +60,7 @@ void each_depth(Columns t, F&& f) {
 bool pointwise_fits(const Pointwise& s) {
   constexpr int64_t kColumns = columns::L + 1;
   if (s.taps < 1 || s.taps > kMostTaps || s.image < 1) return false;
-  return has_loops() && s.in >= columns::kRows && s.out >= columns::kRows && s.columns() >= kColumns;
+  return lanes::available() && s.in >= columns::kRows && s.out >= columns::kRows && s.columns() >= kColumns;
 }
 
 int64_t pointwise_memory(const Pointwise& s) { return s.depth() * at_once(s); }

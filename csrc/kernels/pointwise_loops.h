@@ -9,10 +9,10 @@ namespace cg::kernels::columns {
 
 using lanes::L;
 using lanes::V;
+using lanes::vectors;
 
 constexpr int kRows = 8;   // of a product that are computed at a time
 constexpr int kWidth = 2;  // vectors of columns, or of channels, that are computed at a time
-inline int64_t vectors(int64_t n) { return (n + L - 1) / L; }
 
 struct Task {
   Pointwise s;

@@ -41,6 +41,10 @@ struct Task : tiles::Part {
   int64_t rows() const { return (s.map[0] + 1) / 2; }  // of tiles, of an image
   int64_t columns() const { return (s.map[1] + 1) / 2; }
   int64_t tiles() const { return (last - first) * columns(); }
+  tiles::Images of_image() const {
+    return {s.batch, s.image_channels, s.image[0], s.image[1], rows(), columns(), s.pad[0], s.pad[1]};
+  }
+  tiles::Images of_map() const { return {s.batch, s.map_channels, s.map[0], s.map[1], rows(), columns()}; }
   int64_t strip_width() const { return std::max(4 * columns() + 2, s.pad[1] + s.image[1]); }
   int64_t depth() const { return (bottom - top) * L; }
   int64_t filter_distance() const { return tiles::distance((right - left) * depth()); }
@@ -116,70 +120,23 @@ CG_INLINE void clear_rest(const Task& t, int places, float* to, int64_t distance
 }
 // A piece of a block of channels of the image, with the zeros around it.
 CG_INLINE void image(const Task& t, int64_t item) {
-  const int64_t channels = t.s.image_channels, pieces = t.pieces(channels), block = item / pieces;
-  const int64_t piece = item % pieces, height = t.s.image[0], pixels = height * t.s.image[1];
-  const int64_t width = t.strip_width(), distance = t.image_distance();
-  const tiles::Buffer strip = tiles::buffer((4 * t.most_rows(pieces, t.rows()) + 2) * width);
-  float* to = t.images_of(block) + t.offset(piece, pieces);
-  if (piece == 0) clear_rest(t, kImage, to, distance);
-  t.each_image(piece, pieces, t.rows(), [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
-    const int64_t top = 4 * from - t.s.pad[0], lines = 4 * (end - from) + 2;
-    const int64_t low = std::max<int64_t>(0, top), high = std::max(low, std::min(height, top + lines));
-    std::memset(strip.get(), 0, (low - top) * width * sizeof(V));
-    std::memset(strip.get() + (high - top) * width * L, 0, (top + lines - high) * width * sizeof(V));
-    lanes::gather(t.image + (n * channels + block * L) * pixels + low * t.s.image[1],
-                  t.image + t.s.batch * channels * pixels, pixels, channels_of(channels, block),
-                  (high - low) * t.s.image[1],
-                  {strip.get() + ((low - top) * width + t.s.pad[1]) * L, t.s.image[1], width});
-    tiles::put_tiles<6, 6, 4>(strip.get(), width, end - from, t.columns(), OfImage(), to, distance);
-  });
+  const int64_t pieces = t.pieces(t.s.image_channels), block = item / pieces, piece = item % pieces;
+  float* const to = t.images_of(block) + t.offset(piece, pieces);
+  if (piece == 0) clear_rest(t, kImage, to, t.image_distance());
+  tiles::transform<6, 6, 4>(t, t.of_image(), t.image, block, piece, pieces, OfImage(), to, t.image_distance());
 }
 // A piece of a block of channels of the map.
 CG_INLINE void map(const Task& t, int64_t item) {
-  const int64_t channels = t.s.map_channels, pieces = t.pieces(channels), block = item / pieces;
-  const int64_t piece = item % pieces, height = t.s.map[0], pixels = height * t.s.map[1];
-  const int64_t width = 2 * t.columns(), distance = t.map_distance();
-  const tiles::Buffer strip = tiles::buffer(2 * t.most_rows(pieces, t.rows()) * width);
-  float* to = t.maps_of(block) + t.offset(piece, pieces);
-  if (piece == 0) clear_rest(t, kMap, to, distance);
-  t.each_image(piece, pieces, t.rows(), [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
-    const int64_t high = std::min(height, 2 * end);
-    std::memset(strip.get() + (high - 2 * from) * width * L, 0, (2 * end - high) * width * sizeof(V));
-    lanes::gather(t.map + (n * channels + block * L) * pixels + 2 * from * t.s.map[1],
-                  t.map + t.s.batch * channels * pixels, pixels, channels_of(channels, block),
-                  (high - 2 * from) * t.s.map[1], {strip.get(), t.s.map[1], width});
-    tiles::put_tiles<2, 3, 2>(strip.get(), width, end - from, t.columns(), OfMap(), to, distance);
-  });
-}
-
-CG_INLINE void bias_of(const Task& t, int64_t block, V& bias) {
-  float first[L] = {};
-  if (t.bias) std::memcpy(first, t.bias + block * L, channels_of(t.out, block) * sizeof(float));
-  lanes::load(bias, first);
+  const int64_t pieces = t.pieces(t.s.map_channels), block = item / pieces, piece = item % pieces;
+  float* const to = t.maps_of(block) + t.offset(piece, pieces);
+  if (piece == 0) clear_rest(t, kMap, to, t.map_distance());
+  tiles::transform<2, 3, 2>(t, t.of_map(), t.map, block, piece, pieces, OfMap(), to, t.map_distance());
 }
 // A piece of a block of channels of the map.
 CG_INLINE void map_result(const Task& t, int64_t item) {
   const int64_t pieces = t.pieces(t.out), block = item / pieces, piece = item % pieces;
-  const int64_t width = 2 * t.columns(), height = t.s.map[0], pixels = height * t.s.map[1];
-  const tiles::Buffer strip = tiles::buffer(2 * t.most_rows(pieces, t.rows()) * width);
-  V bias;
-  bias_of(t, block, bias);
-  const float* at = t.maps_of(block) + t.offset(piece, pieces);
-  t.each_image(piece, pieces, t.rows(), [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
-    for (int64_t a = 0; a < end - from; ++a)
-      for (int64_t b = 0; b < t.columns(); ++b, at += L) {
-        V m[3][3], r[2][2];
-        tiles::get(m, at, t.map_distance());
-        both_sides(m, r, ToMap());
-#pragma GCC unroll 2
-        for (int i = 0; i < 2; ++i)
-#pragma GCC unroll 2
-          for (int j = 0; j < 2; ++j) lanes::store(strip.get() + ((2 * a + i) * width + 2 * b + j) * L, r[i][j] + bias);
-      }
-    const int64_t high = std::min(height, 2 * end);
-    lanes::scatter({strip.get(), t.s.map[1], width}, pixels, channels_of(t.out, block), (high - 2 * from) * t.s.map[1],
-                   t.y + (n * t.out + block * L) * pixels + 2 * from * t.s.map[1]);
-  });
+  tiles::transform_back<3>(t, t.of_map(), t.maps_of(block) + t.offset(piece, pieces), t.map_distance(), block, piece,
+                           pieces, ToMap(), tiles::bias_of(t.bias, t.out, block), t.y);
 }
 // A block of channels of the image. Neighbouring tiles add to the same numbers.
 CG_INLINE void image_result(const Task& t, int64_t item) {
@@ -187,8 +144,7 @@ CG_INLINE void image_result(const Task& t, int64_t item) {
   const int64_t most = std::max(4 * t.most_rows(1, t.rows()) + 2, t.s.pad[0] + height), pad = t.s.pad[0];
   const tiles::Buffer strip = tiles::buffer(most * width);
   float* const carry = t.carry + block * 2 * width * L;
-  V bias;
-  bias_of(t, block, bias);
+  const V bias = tiles::bias_of(t.bias, t.out, block);
   const float* at = t.images_of(block);
   t.each_image(0, 1, t.rows(), [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
     const int64_t tiles_end = 4 * (end - from) + 2;
@@ -220,22 +176,13 @@ CG_INLINE void image_result(const Task& t, int64_t item) {
   });
 }
 
-// Calls f<N>(place, block) for a place and one or two blocks of `out`, item % pairs.
-template <int N, class F>
-CG_INLINE void at_place(const Task& t, int64_t item, F&& f) {
-  const int64_t pairs = (t.right - t.left + 1) / 2, block = t.left + item % pairs * 2;
-  const int place = static_cast<int>(item / pairs);
-  if (N == 2 && block + 1 < t.right) return f.template operator()<N>(place, block);
-  f.template operator()<1>(place, block);
-  if (block + 1 < t.right) f.template operator()<1>(place, block + 1);
-}
 // The place of the transformed map that is multiplied with a place of the filter.
 CG_INLINE int of_map(int place) { return place / 6 % 3 * 3 + place % 3; }
 
 // The numbers of the image's transformed tiles at one place: R tiles with one or two blocks.
 template <int R, int N>
 CG_INLINE void multiply_image(const Task& t, int64_t item) {
-  at_place<N>(t, item, [&]<int M>(int place, int64_t block) __attribute__((always_inline)) {
+  tiles::at_place<N>(t.left, t.right, item, [&]<int M>(int place, int64_t block) __attribute__((always_inline)) {
     const float* const x = t.maps_of(t.top) + of_map(place) * t.map_distance();
     const float* const w = t.filter(block) + place * t.filter_distance();
     float* const y = t.images_of(block) + place * t.image_distance();
@@ -247,7 +194,7 @@ CG_INLINE void multiply_image(const Task& t, int64_t item) {
 // The numbers of the map's transformed tiles at one place, from all phases.
 template <int R, int N>
 CG_INLINE void multiply_map(const Task& t, int64_t item) {
-  at_place<N>(t, item, [&]<int M>(int place, int64_t block) __attribute__((always_inline)) {
+  tiles::at_place<N>(t.left, t.right, item, [&]<int M>(int place, int64_t block) __attribute__((always_inline)) {
     float* const y = t.maps_of(block) + place * t.map_distance();
     for (int64_t k = 0; k < t.count; k += R) {
       V sum[R][M];
@@ -264,7 +211,7 @@ CG_INLINE void multiply_map(const Task& t, int64_t item) {
 // The gradient of the filters at one place: R channels of the image with one or two blocks of the map.
 template <int R, int N>
 CG_INLINE void multiply_filters(const Task& t, int64_t item) {
-  at_place<N>(t, item, [&]<int M>(int place, int64_t block) __attribute__((always_inline)) {
+  tiles::at_place<N>(t.left, t.right, item, [&]<int M>(int place, int64_t block) __attribute__((always_inline)) {
     const float* const gy = t.maps_of(block) + of_map(place) * t.map_distance();
     for (int64_t b = t.top; b < t.bottom; ++b)
       for (int c = 0; c < L; c += R)

@@ -32,8 +32,6 @@ struct AnyProduct {
 };
 
 #if defined(CG_TAPE_V4)
-#define CG_V4 __attribute__((target(CG_KERNEL_V4)))
-#define CG_V4_INLINE __attribute__((target(CG_KERNEL_V4), always_inline)) static inline
 
 constexpr int kRows = 8, kVectors = 3;  // of a block whose sums are registers
 

@@ -8,7 +8,7 @@ namespace {
 
 using Loop = void (*)(const Task&, int64_t item);
 struct Products {
-  int64_t images;  // that are multiplied at a time
+  int64_t unit;  // images that are multiplied at a time
   Loop multiply;
 };
 struct Loops {
@@ -16,12 +16,8 @@ struct Loops {
   Products products[4];
 };
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
-#define CG_LOOP(name, ...)                                                                                     \
-  __attribute__((optimize("O3", "no-math-errno", "no-trapping-math"), target(CG_KERNEL_V4))) void name##_loop( \
-      const Task& t, int64_t i) {                                                                              \
-    __VA_ARGS__(t, i);                                                                                         \
-  }
+#define CG_LOOP(name, ...) \
+  CG_LANES void name##_loop(const Task& t, int64_t i) { __VA_ARGS__(t, i); }
 CG_LOOP(sources, sources)
 CG_LOOP(maps, maps)
 CG_LOOP(filters, filters)
@@ -40,19 +36,9 @@ constexpr Loops kLoops{sources_loop,
                        results_loop,
                        multiply_filters_loop,
                        {{14, of_14_loop}, {12, of_12_loop}, {10, of_10_loop}, {8, of_8_loop}}};
-const Loops* loops() { return simd_level() >= 4 ? &kLoops : nullptr; }
-#else
-const Loops* loops() { return nullptr; }
-#endif
+const Loops* loops() { return lanes::available() ? &kLoops : nullptr; }
 
-int64_t rounded(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
-// The loop that computes the fewest images beyond the batch.
-const Products& products_of(int64_t batch) {
-  const Products* best = &loops()->products[0];
-  for (const Products& p : loops()->products)
-    if (rounded(batch, p.images) < rounded(batch, best->images)) best = &p;
-  return *best;
-}
+const Products& products_of(int64_t batch) { return tiles::fitting(loops()->products, batch); }
 
 // The result, or for filters the map, is computed in parts of `rows` rows, with the filters of `group` blocks of the
 // result's channels at a time.
@@ -69,7 +55,7 @@ struct Work : Task {
     out = turned ? s.image_channels : s.map_channels;
     next_in = (turned ? s.image_channels : 1) * numbers();
     next_out = (turned ? 1 : s.image_channels) * numbers();
-    const int64_t images = what == Sought::filters ? s.batch : rounded(s.batch, products_of(s.batch).images);
+    const int64_t images = what == Sought::filters ? s.batch : tiles::rounded(s.batch, products_of(s.batch).unit);
     from.images = to.images = images;
     from.columns = turned ? s.map[1] : s.image[1];
     to.columns = turned ? s.image[1] : s.map[1];
@@ -121,17 +107,9 @@ struct Work : Task {
   int64_t pairs() const { return (right - left + 1) / 2; }
   int64_t filter_items() const { return (right - left) * blocks(in); }
 };
-void each(int64_t n, const Task& t, Loop f) {
-  in_threads(n, 1, [&](int64_t from, int64_t to) {
-    for (int64_t i = from; i < to; ++i) f(t, i);
-  });
-}
 template <class F>
 void each_group(Work& t, F&& f) {
-  for (t.left = 0; t.left < blocks(t.out); t.left = t.right) {
-    t.right = std::min(blocks(t.out), t.left + t.plan.group);
-    f();
-  }
+  tiles::each_range(blocks(t.out), t.plan.group, t.left, t.right, f);
 }
 
 void compute(Work& t, float* memory) {
@@ -140,12 +118,12 @@ void compute(Work& t, float* memory) {
   t.divide(memory);
   for (int64_t row = 0; row < t.height(); row += t.plan.rows) {
     t.set_rows(row);
-    each(blocks(t.in) * t.from.images, t, f.sources);
+    each_item(blocks(t.in) * t.from.images, t, f.sources);
     each_group(t, [&] {
       const bool kept = row > 0 && t.plan.group == blocks(t.out);
-      if (!kept) each(t.filter_items(), t, f.filters);
-      each(t.pairs() * (t.to.high - t.to.low), t, products.multiply);
-      each((t.right - t.left) * t.s.batch, t, f.results);
+      if (!kept) each_item(t.filter_items(), t, f.filters);
+      each_item(t.pairs() * (t.to.high - t.to.low), t, products.multiply);
+      each_item((t.right - t.left) * t.s.batch, t, f.results);
     });
   }
 }
@@ -155,11 +133,11 @@ void compute_filters(Work& t, float* memory) {
   for (int64_t row = 0; row < t.height(); row += t.plan.rows) {
     t.set_rows(row);
     t.add = row > 0;
-    each(blocks(t.in) * t.from.images, t, f.sources);
-    each(blocks(t.out) * t.to.images, t, f.maps);
+    each_item(blocks(t.in) * t.from.images, t, f.sources);
+    each_item(blocks(t.out) * t.to.images, t, f.maps);
     each_group(t, [&] {
-      each(t.pairs() * t.numbers(), t, f.multiply_filters);
-      if (t.to.high == t.height()) each(t.filter_items(), t, f.filter_grads);
+      each_item(t.pairs() * t.numbers(), t, f.multiply_filters);
+      if (t.to.high == t.height()) each_item(t.filter_items(), t, f.filter_grads);
     });
   }
 }
@@ -170,8 +148,7 @@ void compute_filters(Work& t, float* memory) {
 namespace cg::kernels {
 
 // Blocks of fewer images or channels would be partly empty. With stride 1 and many places oneDNN takes the same time.
-// Filters of one number meet only some of the numbers that
-// are rearranged, and large ones take longest to rearrange.
+// Filters of one number meet only some of the numbers that are rearranged, and large ones take longest to rearrange.
 bool taps_fit(const Taps& s) {
   constexpr int64_t kImages = 8, kChannels = 16, kProducts = 1 << 22, kLarge = 1 << 18, kFewPlaces = 16;
   if (!taps::loops() || s.batch < kImages || s.image_channels < kChannels || s.map_channels < kChannels) return false;

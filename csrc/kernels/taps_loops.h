@@ -140,10 +140,7 @@ CG_INLINE void multiply(const Task& t, int64_t item) {
   const int64_t rows = t.to.high - t.to.low, row = t.to.low + item % rows, block = t.left + item / rows * 2;
   const int64_t blocks = std::min<int64_t>(2, t.right - block);
   for (int64_t b = block; b < block + blocks; ++b) {
-    V first;
-    float bias[L] = {};
-    if (t.bias) std::memcpy(bias, t.bias + b * L, channels_of(t.out, b) * sizeof(float));
-    lanes::load(first, bias);
+    const V first = tiles::bias_of(t.bias, t.out, b);
     float* y = t.to.at(b - t.left, row, 0);
     for (int64_t i = 0; i < t.to.columns * t.to.images; ++i, y += L) lanes::store(y, first);
   }

@@ -25,6 +25,14 @@ void in_threads(int64_t n, int64_t grain, F&& f) {
       context);
 }
 
+// Calls f(task, i) for each i below n, in threads; for items that take long.
+template <class T, class F>
+void each_item(int64_t n, const T& task, F&& f) {
+  in_threads(n, 1, [&](int64_t from, int64_t to) {
+    for (int64_t i = from; i < to; ++i) f(task, i);
+  });
+}
+
 // How many threads in_threads would use now, for as many items.
 int64_t most_threads();
 
@@ -44,6 +52,9 @@ int simd_level();
 #define CG_KERNEL_V3 "avx2,bmi,bmi2,f16c,fma,lzcnt,movbe"
 #define CG_KERNEL_V4 "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe"
 #define CG_KERNEL_PLAIN unused  // -O2, which compiles faster: x86-64 processors without AVX2 are from before 2013
+// Functions that call instructions of AVX-512 by name.
+#define CG_V4 __attribute__((target(CG_KERNEL_V4)))
+#define CG_V4_INLINE __attribute__((target(CG_KERNEL_V4), always_inline)) static inline
 #else
 #define CG_KERNEL_PLAIN CG_KERNEL_LOOP
 #endif

@@ -21,9 +21,8 @@ int64_t filter_items(const Task& t) { return (t.right - t.left) * tiles::blocks(
 int64_t image_items(const Task& t) { return tiles::blocks(t.s.in) * t.pieces(t.s.in); }
 int64_t map_items(const Task& t) { return (t.right - t.left) * t.pieces(t.group_channels()); }
 
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__)
-#define CG_AT(instructions) \
-  __attribute__((optimize("O3", "no-math-errno", "no-trapping-math"), target(instructions))) static void
+#if CG_HAS_LANES
+#define CG_AT(instructions) __attribute__((CG_VECTORIZE, target(instructions))) static void
 // R tiles, or G channels, are multiplied with N blocks at a time, as many as there are registers for the sums.
 #define CG_LOOPS(level, instructions, R, G, N)                                                                \
   struct level {                                                                                              \
@@ -43,11 +42,6 @@ const Loops* loops() { return simd_level() >= 4 ? &Level4::loops : simd_level() 
 const Loops* loops() { return nullptr; }
 #endif
 
-void each(int64_t n, const Task& t, Loop f) {
-  in_threads(n, 1, [&](int64_t from, int64_t to) {
-    for (int64_t i = from; i < to; ++i) f(t, i);
-  });
-}
 constexpr int64_t kFloat = sizeof(float);
 int64_t bytes(const Task& t, int64_t blocks) { return tiles::kPlaces * blocks * tiles::L * kFloat * t.columns(); }
 
@@ -99,11 +93,7 @@ void each_part(Task t, const Plan& plan, F&& f) {
 }
 template <class F>
 void each_group(Task& t, const Plan& plan, F&& f) {
-  const int64_t out = tiles::blocks(t.s.out);
-  for (t.left = 0; t.left < out; t.left = t.right) {
-    t.right = std::min(out, t.left + plan.group);
-    f();
-  }
+  tiles::each_range(tiles::blocks(t.s.out), plan.group, t.left, t.right, f);
 }
 
 }  // namespace
@@ -143,12 +133,12 @@ void winograd(const Winograd& s, const float* x, const float* w, bool turned, co
   t.x = x, t.w = w, t.turned = turned, t.bias = bias, t.y = y;
   divide(t, plan, memory);
   each_part(t, plan, [&](Task& part) {
-    each(image_items(part), part, f.image);  // reads all images of the part before results may overwrite them
+    each_item(image_items(part), part, f.image);  // reads all images of the part before results may overwrite them
     each_group(part, plan, [&] {
       const bool kept = part.first > 0 && plan.group == tiles::blocks(s.out);
-      if (!kept) each(filter_items(part), part, f.filters);
-      each(products(part), part, f.multiply);
-      each(map_items(part), part, f.result);
+      if (!kept) each_item(filter_items(part), part, f.filters);
+      each_item(products(part), part, f.multiply);
+      each_item(map_items(part), part, f.result);
     });
   });
 }
@@ -160,11 +150,11 @@ void winograd_grad_w(const Winograd& s, const float* x, const float* gy, float* 
   t.x = x, t.gy = gy, t.gw = gw;
   divide(t, plan, memory);
   each_part(t, plan, [&](Task& part) {
-    each(image_items(part), part, f.image);
+    each_item(image_items(part), part, f.image);
     each_group(part, plan, [&] {
-      each(map_items(part), part, f.map);
-      each(products(part), part, f.multiply_gradient);
-      if (part.last == plan.rows) each(filter_items(part), part, f.filter_grad);
+      each_item(map_items(part), part, f.map);
+      each_item(products(part), part, f.multiply_gradient);
+      if (part.last == plan.rows) each_item(filter_items(part), part, f.filter_grad);
     });
   });
 }

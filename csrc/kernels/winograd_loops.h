@@ -18,6 +18,8 @@ struct Task : Part {
   int64_t rows() const { return (s.out_height() + 1) / 2; }  // of tiles, of an image
   int64_t columns() const { return (s.out_width() + 1) / 2; }
   int64_t tiles() const { return (last - first) * columns(); }
+  Images of_image() const { return {s.batch, s.in, s.height, s.width, rows(), columns(), s.pad[0], s.pad[1]}; }
+  Images of_map() const { return {s.batch, s.out, s.out_height(), s.out_width(), rows(), columns()}; }
   int64_t group_channels() const { return (right - left) * L; }
   int64_t filter_distance() const { return distance((right - left) * blocks(s.in) * L); }
   float* filter(int64_t out) const { return filters + (out - left) * blocks(s.in) * L * L; }
@@ -69,67 +71,20 @@ CG_INLINE void filters(const Task& t, int64_t item) {
 // A piece of a block of input channels.
 CG_INLINE void image(const Task& t, int64_t item) {
   const int64_t count = t.pieces(t.s.in), block = item / count, piece = item % count;
-  const Winograd& s = t.s;
-  const int64_t width = 2 * t.columns() + 2;
-  const Buffer strip = buffer((2 * t.most_rows(count, t.rows()) + 2) * width);
-  float* to = t.image(block) + t.offset(piece, count);
-  t.each_image(piece, count, t.rows(), [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
-    const int64_t top = 2 * from - s.pad[0], lines = 2 * (end - from) + 2;
-    const int64_t low = std::max<int64_t>(0, top), high = std::max(low, std::min(s.height, top + lines));
-    std::memset(strip.get(), 0, (low - top) * width * sizeof(V));
-    std::memset(strip.get() + (high - top) * width * L, 0, (top + lines - high) * width * sizeof(V));
-    lanes::gather(t.x + ((n * s.in + block * L) * s.height + low) * s.width, t.x + s.batch * s.in * s.height * s.width,
-                  s.height * s.width, channels_of(s.in, block), (high - low) * s.width,
-                  {strip.get() + ((low - top) * width + s.pad[1]) * L, s.width, width});
-    put_tiles<4, 4, 2>(strip.get(), width, end - from, t.columns(), OfImage(), to, t.image_distance());
-  });
+  transform<4, 4, 2>(t, t.of_image(), t.x, block, piece, count, OfImage(), t.image(block) + t.offset(piece, count),
+                     t.image_distance());
 }
-
 // A piece of the gradient of a block of output channels.
 CG_INLINE void map(const Task& t, int64_t item) {
   const int64_t count = t.pieces(t.group_channels()), block = t.left + item / count, piece = item % count;
-  const Winograd& s = t.s;
-  const int64_t width = 2 * t.columns();
-  const Buffer strip = buffer(2 * t.most_rows(count, t.rows()) * width);
-  float* to = t.map(block) + t.offset(piece, count);
-  t.each_image(piece, count, t.rows(), [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
-    const int64_t high = std::min(s.out_height(), 2 * end);
-    std::memset(strip.get() + (high - 2 * from) * width * L, 0, (2 * end - high) * width * sizeof(V));
-    lanes::gather(t.gy + ((n * s.out + block * L) * s.out_height() + 2 * from) * s.out_width(),
-                  t.gy + s.batch * s.out * s.out_height() * s.out_width(), s.out_height() * s.out_width(),
-                  channels_of(s.out, block), (high - 2 * from) * s.out_width(), {strip.get(), s.out_width(), width});
-    put_tiles<2, 4, 2>(strip.get(), width, end - from, t.columns(), OfMap(), to, t.map_distance());
-  });
+  transform<2, 4, 2>(t, t.of_map(), t.gy, block, piece, count, OfMap(), t.map(block) + t.offset(piece, count),
+                     t.map_distance());
 }
-
 // A piece of a block of output channels.
 CG_INLINE void result(const Task& t, int64_t item) {
   const int64_t count = t.pieces(t.group_channels()), block = t.left + item / count, piece = item % count;
-  const Winograd& s = t.s;
-  const int64_t width = 2 * t.columns();
-  const int channels = channels_of(s.out, block);
-  const Buffer strip = buffer(2 * t.most_rows(count, t.rows()) * width);
-  float first[L] = {};
-  if (t.bias) std::memcpy(first, t.bias + block * L, channels * sizeof(float));
-  V bias;
-  lanes::load(bias, first);
-  const float* from_map = t.map(block) + t.offset(piece, count);
-  t.each_image(piece, count, t.rows(), [&](int64_t n, int64_t from, int64_t end) __attribute__((always_inline)) {
-    for (int64_t a = 0; a < end - from; ++a)
-      for (int64_t b = 0; b < t.columns(); ++b, from_map += L) {
-        V m[4][4], r[2][2];
-        get(m, from_map, t.map_distance());
-        both_sides(m, r, ToResult());
-#pragma GCC unroll 2
-        for (int i = 0; i < 2; ++i)
-#pragma GCC unroll 2
-          for (int j = 0; j < 2; ++j) lanes::store(strip.get() + ((2 * a + i) * width + 2 * b + j) * L, r[i][j] + bias);
-      }
-    const int64_t high = std::min(s.out_height(), 2 * end);
-    lanes::scatter({strip.get(), s.out_width(), width}, s.out_height() * s.out_width(), channels,
-                   (high - 2 * from) * s.out_width(),
-                   t.y + ((n * s.out + block * L) * s.out_height() + 2 * from) * s.out_width());
-  });
+  transform_back<4>(t, t.of_map(), t.map(block) + t.offset(piece, count), t.map_distance(), block, piece, count,
+                    ToResult(), bias_of(t.bias, t.s.out, block), t.y);
 }
 
 // The gradient of the filters of a block of output channels and of a block of input channels.
@@ -176,24 +131,15 @@ CG_INLINE void multiply_maps(const Task& t, int place, int64_t block) {
                                  t.first > 0);
 }
 
-// The products of item / pairs, a place, and of the pair item % pairs of the group's blocks.
-template <int N, class F>
-CG_INLINE void at_place(const Task& t, int64_t item, F&& f) {
-  const int64_t pairs = (t.right - t.left + 1) / 2, block = t.left + item % pairs * 2;
-  const int place = static_cast<int>(item / pairs);
-  if (N == 2 && block + 1 < t.right) return f.template operator()<N>(place, block);
-  f.template operator()<1>(place, block);
-  if (block + 1 < t.right) f.template operator()<1>(place, block + 1);
-}
 template <int R, int N>
 CG_INLINE void multiply(const Task& t, int64_t item) {
-  at_place<N>(t, item, [&]<int M>(int place, int64_t block) __attribute__((always_inline)) {
+  at_place<N>(t.left, t.right, item, [&]<int M>(int place, int64_t block) __attribute__((always_inline)) {
     multiply_blocks<R, M>(t, place, block);
   });
 }
 template <int R, int N>
 CG_INLINE void multiply_gradient(const Task& t, int64_t item) {
-  at_place<N>(t, item, [&]<int M>(int place, int64_t block) __attribute__((always_inline)) {
+  at_place<N>(t.left, t.right, item, [&]<int M>(int place, int64_t block) __attribute__((always_inline)) {
     multiply_maps<R, M>(t, place, block);
   });
 }

@@ -71,8 +71,8 @@ struct Sigmoid {
 };
 CG_POINTWISE("sigmoid", Sigmoid, "1 / (1 + exp(-x))")
 
-CG_UNARY(LogSigmoid, "log_sigmoid", in_bit(0), at::log_sigmoid(x), c.gy() * sigmoid(-c.in(0)),
-         "log(sigmoid(x)) without overflow.")
+CG_POINTWISE_UNARY(LogSigmoid, "log_sigmoid", in_bit(0), at::log_sigmoid(x), c.gy() * sigmoid(-c.in(0)),
+                   "log(sigmoid(x)) without overflow.")
 
 struct ELUGrad {
   double alpha = 1, scale = 1;
@@ -189,7 +189,7 @@ struct SiLUGrad {
 };
 CG_OP("silu_grad", SiLUGrad, "gy times the derivative of silu at x.")
 
-CG_UNARY(SiLU, "silu", in_bit(0), at::silu(x), silu_backward(c.gy(), c.in(0)), "x * sigmoid(x)")
+CG_POINTWISE_UNARY(SiLU, "silu", in_bit(0), at::silu(x), silu_backward(c.gy(), c.in(0)), "x * sigmoid(x)")
 
 struct SoftSign {
   static constexpr bool real = true;
@@ -210,7 +210,7 @@ struct SoftSign {
     });
   }
 };
-CG_OP("softsign", SoftSign, "x / (1 + |x|)")
+CG_POINTWISE("softsign", SoftSign, "x / (1 + |x|)")
 
 Var softplus_backward(const Var& gy, const Var& x, double beta, double) { return run(SoftplusGrad{beta}, gy, x); }
 Var gelu_backward(const Var& gy, const Var& x, const char* approximate) {

@@ -27,8 +27,8 @@ struct AddActive {
   static constexpr Mask saves = 0;
   Tensor forward(TensorList xs) {
     check("add_active", active, xs.size());
-    // On the meta device torch adds by a function in Python, which imports torch's compiler.
-    if (xs[0].is_meta()) return at::empty_like(xs[0]);
+    // On the meta device torch computes by functions in Python, which import its compiler and its algebra of shapes.
+    if (xs[0].is_meta()) return at::empty(xs[0].sizes(), xs[0].options());
     c10::SmallVector<Tensor, 8> taken;
     for (size_t i = 0; i < xs.size(); ++i)
       if (takes(active, i)) taken.push_back(xs[i]);
@@ -49,6 +49,9 @@ struct MulActive {
   static constexpr Mask saves = kAllInputs;
   Tensor forward(TensorList xs) {
     check("mul_active", active, xs.size());
+    if (xs[0].is_meta() &&
+        std::all_of(xs.begin(), xs.end(), [&](const Tensor& x) { return x.sizes() == xs[0].sizes(); }))
+      return at::empty(xs[0].sizes(), xs[0].options());
     Tensor y;
     for (size_t i = 0; i < xs.size(); ++i)
       if (takes(active, i)) y = y.defined() ? at::mul(y, xs[i]) : xs[i];

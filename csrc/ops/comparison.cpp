@@ -53,41 +53,41 @@ using LessEqual = Mask2<at::le>;
 CG_POINTWISE("less_equal", LessEqual, "1 where a <= b, else 0; no gradient.")
 
 using EqualScalar = MaskScalar<at::eq>;
-CG_OP("equal_scalar", EqualScalar, "1 where x == value, else 0; no gradient.")
+CG_POINTWISE("equal_scalar", EqualScalar, "1 where x == value, else 0; no gradient.")
 using NotEqualScalar = MaskScalar<at::ne>;
-CG_OP("not_equal_scalar", NotEqualScalar, "1 where x != value, else 0; no gradient.")
+CG_POINTWISE("not_equal_scalar", NotEqualScalar, "1 where x != value, else 0; no gradient.")
 using GreaterScalar = MaskScalar<at::gt>;
-CG_OP("greater_scalar", GreaterScalar, "1 where x > value, else 0; no gradient.")
+CG_POINTWISE("greater_scalar", GreaterScalar, "1 where x > value, else 0; no gradient.")
 using GreaterEqualScalar = MaskScalar<at::ge>;
-CG_OP("greater_equal_scalar", GreaterEqualScalar, "1 where x >= value, else 0; no gradient.")
+CG_POINTWISE("greater_equal_scalar", GreaterEqualScalar, "1 where x >= value, else 0; no gradient.")
 using LessScalar = MaskScalar<at::lt>;
-CG_OP("less_scalar", LessScalar, "1 where x < value, else 0; no gradient.")
+CG_POINTWISE("less_scalar", LessScalar, "1 where x < value, else 0; no gradient.")
 using LessEqualScalar = MaskScalar<at::le>;
-CG_OP("less_equal_scalar", LessEqualScalar, "1 where x <= value, else 0; no gradient.")
+CG_POINTWISE("less_equal_scalar", LessEqualScalar, "1 where x <= value, else 0; no gradient.")
 
 using LogicalAnd = Mask2<at::logical_and>;
-CG_OP("logical_and", LogicalAnd, "1 where neither a nor b is 0, else 0; no gradient.")
+CG_POINTWISE("logical_and", LogicalAnd, "1 where neither a nor b is 0, else 0; no gradient.")
 using LogicalOr = Mask2<at::logical_or>;
-CG_OP("logical_or", LogicalOr, "0 where a and b are 0, else 1; no gradient.")
+CG_POINTWISE("logical_or", LogicalOr, "0 where a and b are 0, else 1; no gradient.")
 using LogicalXor = Mask2<at::logical_xor>;
-CG_OP("logical_xor", LogicalXor, "1 where one of a and b is 0, else 0; no gradient.")
+CG_POINTWISE("logical_xor", LogicalXor, "1 where one of a and b is 0, else 0; no gradient.")
 using LogicalNot = Mask1<at::logical_not>;
-CG_OP("logical_not", LogicalNot, "1 where x is 0, else 0; no gradient.")
+CG_POINTWISE("logical_not", LogicalNot, "1 where x is 0, else 0; no gradient.")
 
 Tensor and_scalar(const Tensor& x, const c10::Scalar& s) { return s.toBool() ? at::ne(x, 0) : at::zeros_like(x); }
 Tensor or_scalar(const Tensor& x, const c10::Scalar& s) { return at::ne(s.toBool() ? at::zeros_like(x) + 1 : x, 0); }
 Tensor xor_scalar(const Tensor& x, const c10::Scalar& s) { return s.toBool() ? at::eq(x, 0) : at::ne(x, 0); }
 using LogicalAndScalar = MaskScalar<and_scalar>;
-CG_OP("logical_and_scalar", LogicalAndScalar, "1 where x is not 0 and value is true, else 0; no gradient.")
+CG_POINTWISE("logical_and_scalar", LogicalAndScalar, "1 where x is not 0 and value is true, else 0; no gradient.")
 using LogicalOrScalar = MaskScalar<or_scalar>;
-CG_OP("logical_or_scalar", LogicalOrScalar, "1 where x is not 0 or value is true, else 0; no gradient.")
+CG_POINTWISE("logical_or_scalar", LogicalOrScalar, "1 where x is not 0 or value is true, else 0; no gradient.")
 using LogicalXorScalar = MaskScalar<xor_scalar>;
-CG_OP("logical_xor_scalar", LogicalXorScalar, "1 where either x is not 0 or value is true, else 0; no gradient.")
+CG_POINTWISE("logical_xor_scalar", LogicalXorScalar, "1 where either x is not 0 or value is true, else 0; no gradient.")
 
 using IsNaN = Mask1<at::isnan>;
-CG_OP("isnan", IsNaN, "1 where x is NaN, else 0; no gradient.")
+CG_POINTWISE("isnan", IsNaN, "1 where x is NaN, else 0; no gradient.")
 using IsInf = Mask1<at::isinf>;
-CG_OP("isinf", IsInf, "1 where x is infinite, else 0; no gradient.")
+CG_POINTWISE("isinf", IsInf, "1 where x is infinite, else 0; no gradient.")
 
 }  // namespace
 }  // namespace cg

@@ -1,9 +1,6 @@
 // Convolutions with two axes of images of up to four channels, by kernels/few_channels.h.
-#include <ATen/ops/empty.h>
-
 #include "kernels/few_channels.h"
-#include "kernels/threads.h"
-#include "ops/conv_ways.h"
+#include "ops/conv_arrays.h"
 
 namespace cg {
 namespace {
@@ -16,7 +13,7 @@ bool few_channels_exist(const Placement& p, at::IntArrayRef filters) {
 // The sizes, if the kernel takes them.
 std::optional<FewChannels> few_channels_sizes(const Placement& p, const Tensor& t, at::IntArrayRef image,
                                               at::IntArrayRef map, at::IntArrayRef filters) {
-  if (t.scalar_type() != at::kFloat) return {};
+  if (!has_floats(t)) return {};
   FewChannels s{image[0], image[1], map[1], image[2], image[3], map[2], map[3]};
   for (size_t k = 0; k < 2; ++k) s.size[k] = filters[k + 2], s.stride[k] = p.stride[k], s.pad[k] = p.pad[k];
   if (!kernels::few_channels_fits(s)) return {};
@@ -26,14 +23,9 @@ Tensor few_channels_map(const Placement& p, const Tensor& image, const Tensor& w
                         at::IntArrayRef map) {
   const auto s = few_channels_sizes(p, image, image.sizes(), map, w.sizes());
   if (!s) return {};
-  const Tensor x = image.contiguous(), filters = w.contiguous(), bias = b.defined() ? b.contiguous() : b;
-  const Tensor y = at::empty(map, x.options());
   const int64_t threads = kernels::most_threads();
-  const Tensor memory = at::empty({threads * kernels::few_channels_memory(*s)}, x.options());
-  kernels::few_channels(*s, x.const_data_ptr<float>(), filters.const_data_ptr<float>(),
-                        bias.defined() ? bias.const_data_ptr<float>() : nullptr, y.mutable_data_ptr<float>(),
-                        memory.mutable_data_ptr<float>(), threads);
-  return y;
+  return computed_from(image, w, b, map, threads * kernels::few_channels_memory(*s),
+                       [&](auto... arrays) { kernels::few_channels(*s, arrays..., threads); });
 }
 Tensor no_image(const Placement&, const Tensor&, at::IntArrayRef, const Tensor&, const Tensor&, const Tensor&) {
   return {};
@@ -41,12 +33,9 @@ Tensor no_image(const Placement&, const Tensor&, at::IntArrayRef, const Tensor&,
 Tensor few_channels_filters(const Placement& p, const Tensor& map, const Tensor& image, at::IntArrayRef filters) {
   const auto s = few_channels_sizes(p, map, image.sizes(), map.sizes(), filters);
   if (!s) return {};
-  const Tensor x = image.contiguous(), gy = map.contiguous(), gw = at::empty(filters, gy.options());
   const int64_t threads = kernels::most_threads();
-  const Tensor memory = at::empty({kernels::few_channels_grad_w_memory(*s, threads)}, gy.options());
-  kernels::few_channels_grad_w(*s, x.const_data_ptr<float>(), gy.const_data_ptr<float>(), gw.mutable_data_ptr<float>(),
-                               memory.mutable_data_ptr<float>(), threads);
-  return gw;
+  return computed_from(image, map, filters, kernels::few_channels_grad_w_memory(*s, threads),
+                       [&](auto... arrays) { kernels::few_channels_grad_w(*s, arrays..., threads); });
 }
 
 }  // namespace

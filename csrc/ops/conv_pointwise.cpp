@@ -1,9 +1,6 @@
 // Convolutions with stride 1 and filters of one pixel, or along one axis, on the CPU, by kernels/pointwise.h.
-#include <ATen/ops/empty.h>
-
 #include "kernels/pointwise.h"
-#include "kernels/threads.h"
-#include "ops/conv_ways.h"
+#include "ops/conv_arrays.h"
 
 namespace cg {
 namespace {
@@ -21,19 +18,16 @@ Pointwise pointwise_sizes(const Placement& p, at::IntArrayRef image, at::IntArra
   if (p.stride.size() == 1) s.taps = filters[2], s.shift = -p.pad[0], s.step = p.dilate[0];
   return s;
 }
-bool fits(const Tensor& t, const Pointwise& s) { return t.scalar_type() == at::kFloat && kernels::pointwise_fits(s); }
+bool fits(const Tensor& t, const Pointwise& s) { return has_floats(t) && kernels::pointwise_fits(s); }
 // Of the convolution that computes the gradient of the image.
 Pointwise turned(const Pointwise& s) { return {s.batch, s.out, s.in, s.image, s.places, s.taps, -s.shift, -s.step}; }
-const float* data(const Tensor& t) { return t.const_data_ptr<float>(); }
 Tensor pointwise_product(const Pointwise& s, const Tensor& x, const Tensor& w, bool turned, const Tensor& b,
                          at::IntArrayRef shape, const Tensor& into) {
-  const Tensor from = x.contiguous(), filters = w.contiguous(), bias = b.defined() ? b.contiguous() : b;
-  const Tensor y = into.defined() && s.taps == 1 ? into : at::empty(shape, from.options());
   const int64_t threads = kernels::most_threads();
-  const Tensor memory = at::empty({threads * kernels::pointwise_memory(s)}, from.options());
-  kernels::pointwise(s, data(from), data(filters), turned, bias.defined() ? data(bias) : nullptr,
-                     y.mutable_data_ptr<float>(), memory.mutable_data_ptr<float>(), threads);
-  return y;
+  const auto compute = [&](const float* x, const float* w, const float* bias, float* y, float* memory) {
+    kernels::pointwise(s, x, w, turned, bias, y, memory, threads);
+  };
+  return computed_from(x, w, b, shape, threads * kernels::pointwise_memory(s), compute, s.taps == 1 ? into : Tensor());
 }
 Tensor pointwise_map(const Placement& p, const Tensor& image, const Tensor& w, const Tensor& b, at::IntArrayRef map) {
   const Pointwise s = pointwise_sizes(p, image.sizes(), map, w.sizes());
@@ -47,10 +41,8 @@ Tensor pointwise_image(const Placement& p, const Tensor& map, at::IntArrayRef im
 Tensor pointwise_filters(const Placement& p, const Tensor& map, const Tensor& image, at::IntArrayRef filters) {
   const Pointwise s = pointwise_sizes(p, image.sizes(), map.sizes(), filters);
   if (!fits(map, s)) return {};
-  const Tensor x = image.contiguous(), gy = map.contiguous(), gw = at::empty(filters, gy.options());
-  const Tensor memory = at::empty({kernels::pointwise_grad_w_memory(s)}, gy.options());
-  kernels::pointwise_grad_w(s, data(x), data(gy), gw.mutable_data_ptr<float>(), memory.mutable_data_ptr<float>());
-  return gw;
+  return computed_from(image, map, filters, kernels::pointwise_grad_w_memory(s),
+                       [&](auto... arrays) { kernels::pointwise_grad_w(s, arrays...); });
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // Convolutions with filters of 3 x 3 and stride 1 on the CPU, by kernels/winograd.h.
-#include <ATen/ops/empty.h>
-
 #include "kernels/winograd.h"
-#include "ops/conv_ways.h"
+#include "ops/conv_arrays.h"
 
 namespace cg {
 namespace {
@@ -18,20 +16,17 @@ bool winograd_exists(const Placement& p, at::IntArrayRef filters) {
 Winograd winograd_sizes(const Placement& p, at::IntArrayRef image, at::IntArrayRef map) {
   return {image[0], image[1], map[1], image[2], image[3], {p.pad[0], p.pad[1]}};
 }
-bool fits(const Tensor& t, const Winograd& s) { return t.scalar_type() == at::kFloat && kernels::winograd_fits(s); }
-const float* floats(const Tensor& t) { return t.const_data_ptr<float>(); }
+bool fits(const Tensor& t, const Winograd& s) { return has_floats(t) && kernels::winograd_fits(s); }
 Tensor computed(const Winograd& s, const Tensor& x, const Tensor& w, bool turned, const Tensor& b, const Tensor& into) {
-  const Tensor from = x.contiguous(), filters = w.contiguous(), bias = b.defined() ? b.contiguous() : b;
   // In place the kernel transforms whole images at a time. It may need more memory than a second gradient.
   int64_t size = kernels::winograd_memory(s, false);
   const int64_t in_place = into.defined() ? kernels::winograd_memory(s, true) : 0;
   const bool here = into.defined() && in_place - size <= into.numel();
   if (here) size = in_place;
-  const Tensor y = here ? into : at::empty({s.batch, s.out, s.out_height(), s.out_width()}, from.options());
-  const Tensor memory = at::empty({size}, from.options());
-  kernels::winograd(s, floats(from), floats(filters), turned, bias.defined() ? floats(bias) : nullptr,
-                    y.mutable_data_ptr<float>(), memory.mutable_data_ptr<float>());
-  return y;
+  const auto compute = [&](const float* x, const float* w, const float* bias, float* y, float* memory) {
+    kernels::winograd(s, x, w, turned, bias, y, memory);
+  };
+  return computed_from(x, w, b, {s.batch, s.out, s.out_height(), s.out_width()}, size, compute, here ? into : Tensor());
 }
 
 Tensor winograd_map(const Placement& p, const Tensor& image, const Tensor& w, const Tensor& b, at::IntArrayRef map) {
@@ -48,10 +43,8 @@ Tensor winograd_image(const Placement& p, const Tensor& map, at::IntArrayRef ima
 Tensor winograd_filters(const Placement& p, const Tensor& map, const Tensor& image, at::IntArrayRef filters) {
   const Winograd s = winograd_sizes(p, image.sizes(), map.sizes());
   if (!fits(map, s)) return {};
-  const Tensor x = image.contiguous(), gy = map.contiguous(), gw = at::empty(filters, gy.options());
-  const Tensor memory = at::empty({kernels::winograd_grad_w_memory(s)}, gy.options());
-  kernels::winograd_grad_w(s, floats(x), floats(gy), gw.mutable_data_ptr<float>(), memory.mutable_data_ptr<float>());
-  return if_finite(gw);
+  return if_finite(computed_from(image, map, filters, kernels::winograd_grad_w_memory(s),
+                                 [&](auto... arrays) { kernels::winograd_grad_w(s, arrays...); }));
 }
 
 }  // namespace

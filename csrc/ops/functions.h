@@ -80,7 +80,7 @@ inline Var negated(const Var& x) { return neg(x); }
 inline Tensor negated(const Tensor& x) { return few::neg(x); }
 inline Var operator+(const Var& a, const c10::Scalar& s) { return add_scalar(a, s); }
 inline Var operator+(const c10::Scalar& s, const Var& a) { return add_scalar(a, s); }
-inline Var operator-(const Var& a, const c10::Scalar& s) { return add_scalar(a, -s); }
+inline Var operator-(const Var& a, const c10::Scalar& s) { return add_scalar(a, negative_of(s)); }
 inline Var operator-(const c10::Scalar& s, const Var& a) { return rsub_scalar(a, s); }
 inline Var operator*(const Var& a, const c10::Scalar& s) { return mul_scalar(a, s); }
 inline Var operator*(const c10::Scalar& s, const Var& a) { return mul_scalar(a, s); }

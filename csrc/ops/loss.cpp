@@ -188,9 +188,9 @@ struct MeanSquaredError : OfDifference<MeanSquaredError> {
   template <class T>
   T slope(Ctx<T>& c) {
     if constexpr (std::is_same_v<T, Tensor>)
-      return at::mse_loss_backward(c.gy(), c.in(0), c.in(1), at::Reduction::Mean);
-    else
-      return (c.in(0) - c.in(1)) * (c.gy() * (2.0 / static_cast<double>(c.in(0).numel())));
+      if (c.in(0).numel())  // in traces, torch's function of empty arrays divides by zero
+        return at::mse_loss_backward(c.gy(), c.in(0), c.in(1), at::Reduction::Mean);
+    return (c.in(0) - c.in(1)) * (c.gy() * (2.0 / static_cast<double>(c.in(0).numel())));
   }
 };
 CG_OP("mean_squared_error", MeanSquaredError, "Mean of (a - b) ** 2.")

@@ -1,9 +1,10 @@
 // Products of matrices and vectors.
+#include <ATen/ExpandUtils.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 
-#include "kernels/raw.h"
+#include "kernels/only_shape.h"
 #include "kernels/trace.h"
 #include "ops/dense_product.h"
 #include "ops/row_sums.h"
@@ -46,12 +47,25 @@ struct MatMul {
     }
     return y;
   }
+  // The product of matrices or of batches of them without its numbers; undefined where at::matmul has to tell the
+  // shape, or the error.
+  static Tensor shape_of(const Tensor& a, const Tensor& b) {
+    if (a.dim() < 2 || b.dim() < 2 || a.size(-1) != b.size(-2)) return {};
+    const auto batches = [](const Tensor& x) { return x.sizes().slice(0, x.dim() - 2); };
+    if (!at::are_expandable(batches(a), batches(b))) return {};
+    at::DimVector sizes = at::infer_size_dimvector(batches(a), batches(b));
+    sizes.push_back(a.size(-2));
+    sizes.push_back(b.size(-1));
+    return at::empty(sizes, a.options());
+  }
   static Tensor product(const Tensor& a, bool transa, const Tensor& b, bool transb) {
     return MatMul{transa, transb}.forward(a, b);
   }
   static Var product(const Var& a, bool transa, const Var& b, bool transb) { return run(MatMul{transa, transb}, a, b); }
   Tensor forward(const Tensor& a, const Tensor& b) {
     const auto seen = [](const Tensor& x, bool swap) { return swap && x.dim() > 1 ? x.transpose(-1, -2) : x; };
+    if (kernels::only_shape(a, b))
+      if (Tensor y = shape_of(seen(a, transa), seen(b, transb)); y.defined()) return y;
     if (Tensor y = by_batch(seen(a, transa), seen(b, transb)); y.defined()) return y;
     return dense_product(turned(a, transa), turned(b, transb));
   }
@@ -104,6 +118,12 @@ struct Linear {
   static constexpr Mask optional = in_bit(2);
   Mask saves_for(c10::ArrayRef<bool> needs) const { return (needs[1] ? in_bit(0) : 0) | (needs[0] ? in_bit(1) : 0); }
   Tensor forward(const Tensor& x, const Tensor& w, const Tensor& b) {
+    if (kernels::only_shape(x, w) && x.dim() > 1 && w.dim() == 2 && x.size(-1) == w.size(1) &&
+        (!b.defined() || (kernels::only_shape(x, b) && b.dim() == 1 && b.numel() == w.size(0)))) {
+      Ints sizes = ints(x.sizes());
+      sizes.back() = w.size(0);
+      return at::empty(sizes, x.options());
+    }
     // Torch's shape function with a bias would import torch's compiler
     if (x.is_meta() && b.defined()) return forward(x, w, {}).add_(b);
     if (w.dim() == 2)

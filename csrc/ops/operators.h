@@ -6,6 +6,8 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Scalar.h>
 
+#include <limits>
+
 #include "ops/few.h"
 
 namespace cg {
@@ -14,6 +16,12 @@ at::Tensor mul_scalar(const at::Tensor&, const c10::Scalar&);
 at::Tensor div_scalar(const at::Tensor&, const c10::Scalar&);
 at::Tensor rsub_scalar(const at::Tensor&, const c10::Scalar&);
 at::Tensor rdiv_scalar(const at::Tensor&, const c10::Scalar&);
+
+// -s. Scalar's own gives the least int64_t for the least one, because no int64_t is 2^63.
+inline c10::Scalar negative_of(const c10::Scalar& s) {
+  if (s.isIntegral(false) && s.toLong() == std::numeric_limits<int64_t>::min()) return 0x1p63;
+  return -s;
+}
 
 }  // namespace cg
 
@@ -31,7 +39,7 @@ static Tensor operator+(N s, const Tensor& x) {
 }
 template <Number N>
 static Tensor operator-(const Tensor& x, N s) {
-  return cg::add_scalar(x, -s);
+  return cg::add_scalar(x, cg::negative_of(s));
 }
 template <Number N>
 static Tensor operator-(N s, const Tensor& x) {

@@ -11,7 +11,7 @@
 #include <c10/util/accumulate.h>
 
 #include "kernels/kernel.h"
-#include "kernels/trace.h"
+#include "kernels/only_shape.h"
 
 namespace cg {
 
@@ -123,10 +123,14 @@ struct SumWindow : Window {
     w.pad.insert(w.pad.begin(), 0);
     return w;
   }
+  static bool positive(at::IntArrayRef sizes) {
+    return std::all_of(sizes.begin(), sizes.end(), [](int64_t n) { return n > 0; });
+  }
   // On the CPU ATen has no kernels for half precision over three axes, and sums are more precise in single precision.
   static bool widens(const Tensor& x) { return x.scalar_type() == at::kHalf && x.device().is_cpu(); }
   Tensor pool(const Tensor& x, at::IntArrayRef map) const {
     if (kernels::takes(x)) return sums(x, with_spatial(x.sizes(), map), double(divisor));
+    if (kernels::only_shape(x) && positive(map)) return at::empty(with_spatial(x.sizes(), map), x.options());
     if (widens(x)) return pool(x.to(at::kFloat), map).to(at::kHalf);
     const bool pads = aten_pads(spatial(x.sizes()), map), line = ndim() == 1;
     const SumWindow w = for_aten(pads);
@@ -142,6 +146,7 @@ struct SumWindow : Window {
   }
   Tensor spread(const Tensor& gy, at::IntArrayRef image) const {
     if (kernels::takes(gy)) return spread_out(gy, with_spatial(gy.sizes(), image), double(divisor));
+    if (kernels::only_shape(gy) && positive(image)) return at::empty(with_spatial(gy.sizes(), image), gy.options());
     if (widens(gy)) return spread(gy.to(at::kFloat), image).to(at::kHalf);
     const Ints map = spatial(gy.sizes());
     const bool pads = aten_pads(image, map), line = ndim() == 1;

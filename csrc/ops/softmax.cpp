@@ -3,7 +3,9 @@
 #include <ATen/ops/_log_softmax_backward_data.h>
 #include <ATen/ops/_softmax.h>
 #include <ATen/ops/_softmax_backward_data.h>
+#include <ATen/ops/empty.h>
 
+#include "kernels/only_shape.h"
 #include "ops/unary.h"
 
 namespace cg {
@@ -44,13 +46,16 @@ struct LogSoftmaxGrad {
 };
 CG_OP("log_softmax_grad", LogSoftmaxGrad, "gy - exp(y) sum(gy): the gradient of log_softmax from its result y.")
 
-CG_UNARY_WITH(LogSoftmax, "log_softmax", param, int64_t, axis, 1, out_bit(0), at::_log_softmax(x, axis, false),
+CG_UNARY_WITH(LogSoftmax, "log_softmax", param, int64_t, axis, 1, out_bit(0), log_softmax(x, axis),
               run(LogSoftmaxGrad{axis}, c.gy(), c.out(0)), "Logarithm of softmax along axis.")
 
 }  // namespace
 
 Var softmax(const Var& x, int64_t axis) { return run(Softmax{axis}, x); }
 Tensor softmax(const Tensor& x, int64_t axis) { return at::_softmax(x, axis, false); }
-Tensor log_softmax(const Tensor& x, int64_t axis) { return at::_log_softmax(x, axis, false); }
+Tensor log_softmax(const Tensor& x, int64_t axis) {
+  if (kernels::only_shape(x) && axis >= -x.dim() && axis < x.dim()) return at::empty(x.sizes(), x.options());
+  return at::_log_softmax(x, axis, false);
+}
 
 }  // namespace cg

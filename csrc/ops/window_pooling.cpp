@@ -3,7 +3,7 @@
 #include <ATen/ops/tensor.h>
 
 #include "kernels/kernel.h"
-#include "kernels/trace.h"
+#include "kernels/only_shape.h"
 #include "ops/named.h"
 #include "ops/pool.h"
 
@@ -73,8 +73,8 @@ struct WindowPooling : Window {
     }
     if (counting()) {
       counts = counted(image, map, x);
-      y.div_(counts);
-    } else if (constant_divisor() != 1) {
+      if (!kernels::only_shape(y)) y.div_(counts);
+    } else if (constant_divisor() != 1 && !kernels::only_shape(y)) {
       y.div_(constant_divisor());
     }
     return y;

@@ -67,6 +67,10 @@ PyObject* get_flag(PyObject* o, void*) {
   return PyBool_FromLong(array(o).*Flag);
 }
 PyObject* get_lazy(PyObject* o, void*) { return PyBool_FromLong(!array(o).tensor.defined()); }
+PyObject* get_filling(PyObject* o, void*) {
+  if (array(o).tensor.defined()) Py_RETURN_NONE;
+  return PyFloat_FromDouble(array(o).fill_value);
+}
 PyObject* get_part(PyObject* o, void*) { return PyBool_FromLong(array(o).is_part()); }
 PyObject* get_modified(PyObject* o, void*) { return PyLong_FromUnsignedLongLong(array(o).modified); }
 PyObject* get_element_type(PyObject* o, void*) { return Py_NewRef(dtype_object(array(o).dtype, native_frontend)); }
@@ -114,6 +118,7 @@ PyGetSetDef getset[] = {
     {"_typed", get_flag<&Array::typed>, nullptr, "Values were read or assigned before, so the array has a dtype.",
      nullptr},
     {"_lazy", get_lazy, nullptr, "There is no tensor yet.", nullptr},
+    {"_filling", guard<get_filling>, nullptr, "The number that all values are, if there is no tensor yet.", nullptr},
     {"_part", get_part, nullptr, "Made by narrow.", nullptr},
     {"_dtype", guard<get_element_type>, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},

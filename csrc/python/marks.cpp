@@ -134,6 +134,23 @@ PyObject* own(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return tuple_of(PyTuple_GET_SIZE(y), item).release();
 }
 
+// uses(variables): what passes do with the gradient of each, as bytes: 0 nothing, 1 they leave it, 2 they write it to
+// an array, 3 they add it to one.
+PyObject* uses(PyObject*, PyObject* o) {
+  const Items variables(o, "variables");
+  std::string found;
+  for (PyObject* x : variables) {
+    const VariableNode* const n = expect_variable(x, "variables")->v.node.get();
+    if (n && n->deferred)
+      found += static_cast<char>(n->deferred->need_grad >= 0 ? n->deferred->need_grad : n->requires_grad);
+    else if (n && n->buffer)
+      found += static_cast<char>(n->buffer->data.defined() ? 2 + n->buffer->add : 0);
+    else
+      found += static_cast<char>(n && n->requires_grad);
+  }
+  return PyBytes_FromStringAndSize(found.data(), static_cast<Py_ssize_t>(found.size()));
+}
+
 // take_fresh(variables): if the flags of all are set, clears them and returns None; otherwise returns a list of the
 // variables whose flags are not set.
 PyObject* take_fresh(PyObject*, PyObject* o) {
@@ -165,6 +182,7 @@ PyMethodDef mark_functions[] = {{"mark", FAST(mark, 3, 4), nullptr},
                                 {"drop_mark", guard<drop_mark>, METH_O, nullptr},
                                 {"gradient_of", guard<gradient_of>, METH_O, nullptr},
                                 {"fresh", FAST(fresh, 1, 2), nullptr},
+                                {"uses", guard<uses>, METH_O, nullptr},
                                 {"in_graph", guard<in_graph>, METH_O, nullptr},
                                 {"take_place", FAST(take_place, 2), nullptr},
                                 {"share_place", FAST(share_place, 2), nullptr},

@@ -2,8 +2,6 @@
 // frontend's fallbacks.
 #include <ATen/core/LegacyTypeDispatch.h>
 
-#include <limits>
-
 #include "ops/index.h"
 #include "python/deferred.h"
 
@@ -40,12 +38,6 @@ bool floating(const at::Tensor& t) { return at::isFloatingType(t.scalar_type());
 
 // Whether the values are computed later; the frontend then handles the dtype.
 bool is_deferred(PyVariable* v) { return v->v.node && v->v.node->deferred; }
-
-// -s. ATen's gives the least int64_t for the least one, because no int64_t is 2^63.
-c10::Scalar negative_of(const c10::Scalar& s) {
-  if (s.isIntegral(false) && s.toLong() == std::numeric_limits<int64_t>::min()) return 0x1p63;
-  return -s;
-}
 
 template <const Operator& O>
 PyObject* binary(PyObject* a, PyObject* b) {

@@ -115,7 +115,10 @@ PyObject* run_tape(PyObject*, PyObject* const* args, Py_ssize_t) {
   if (first < 0 || last > static_cast<int>(t->steps.size())) fail(PyExc_IndexError, "the tape has no such steps");
   c10::SmallVector<at::Tensor, 64> held;
   held.push_back(unwrap_tensor(args[3], "workspace"));
-  for (PyObject* o : Items(args[4], "inputs")) held.push_back(unwrap_tensor(o, "inputs"));
+  for (PyObject* o : Items(args[4], "inputs")) {
+    const at::Tensor& x = unwrap_tensor(o, "inputs");
+    held.push_back(x.is_neg() ? x.resolve_neg() : x);  // loops read the memory
+  }
   Obj outputs = Obj::borrow(args[5]);
   if (args[5] == Py_None) {
     outputs = list_of(t->outputs.size(), [&](size_t k) {

@@ -42,6 +42,20 @@ PyObject* unwritten(PyObject*, PyObject* o) {
   return PyBool_FromLong(same);
 }
 
+// sharing(tensors, others): the index of the first tensor that shares its memory with one of the others, or -1.
+PyObject* sharing(PyObject*, PyObject* const* args, Py_ssize_t) {
+  const Items tensors(args[0], "tensors"), others(args[1], "others");
+  for (Py_ssize_t k = 0; k < tensors.size(); ++k) {
+    const at::Tensor& t = unwrap_tensor(tensors[k], "tensors");
+    if (!t.has_storage() || !t.numel()) continue;
+    for (PyObject* o : others) {
+      const at::Tensor& other = unwrap_tensor(o, "others");
+      if (other.has_storage() && other.storage().is_alias_of(t.storage())) return PyLong_FromSsize_t(k);
+    }
+  }
+  return PyLong_FromLong(-1);
+}
+
 }  // namespace
 
 // is_unread(variable): whether its values are computed when something reads them (core/unread.h)
@@ -51,6 +65,7 @@ static PyObject* unread_values(PyObject*, PyObject* o) {
 
 PyMethodDef version_functions[] = {{"versions", guard<versions>, METH_O, nullptr},
                                    {"unwritten", guard<unwritten>, METH_O, nullptr},
+                                   {"sharing", FAST(sharing, 2), nullptr},
                                    {"is_unread", guard<unread_values>, METH_O, nullptr},
                                    {nullptr, nullptr, 0, nullptr}};
 

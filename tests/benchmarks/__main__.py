@@ -382,7 +382,9 @@ def main():
     )
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where large networks compute")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of a program (default 1)")
-    parser.add_argument("--frontend", choices=list(FRONTENDS), help="programs of this frontend alone")
+    parser.add_argument(
+        "--frontend", choices=list(FRONTENDS), help="programs of this frontend and of the native API alone"
+    )
     parser.add_argument("--against", nargs="+", metavar="NAME", help="compare with these programs alone")
     parser.add_argument("--json", metavar="FILE", help="write the rows into FILE, or - for standard output")
     parser.add_argument("--only", nargs="+", metavar="WORD", help="workloads whose name contains a word")

@@ -38,15 +38,19 @@ TRANSFORMER = {"vocabulary": 1000, "length": 64, "units": 128, "heads": 4, "laye
 BERT = {"vocabulary": 30522, "length": 128, "units": 768, "heads": 12, "layers": 2}
 
 
-def names(networks=BATCHES):
-    """The names of all measurements of some networks."""
-    return [f"{name} {mode} {batch}" for name in networks for mode in ("train", "infer") for batch in BATCHES[name]]
+def names():
+    """The names of all measurements."""
+    return [
+        f"{name} {mode} {batch}" for name, sizes in BATCHES.items() for mode in ("train", "infer") for batch in sizes
+    ]
 
 
 def programs(networks):
-    """The functions that set up a step, by name. `networks`: name -> a function of the mode and the batch's size."""
+    """The functions that set up a step, by name. `networks`: the names of a module, among them those of the
+    networks, which are functions of the mode and the batch's size.
+    """
     found = {}
-    for name in names(networks):
+    for name in names():
         network, mode, batch = name.split()
         found[name] = lambda make=networks[network], mode=mode, batch=int(batch): make(mode, batch)
     return found

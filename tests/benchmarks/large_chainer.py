@@ -1,6 +1,7 @@
 """Large networks as Chainer programs; `large_chainer cuda` runs them on a GPU."""
 
 import sys
+from functools import partial
 
 import chainer
 import chainer.functions as F
@@ -109,6 +110,9 @@ def resnet(mode, batch, name):
             layers.append(Residual(n_in, channels, n_out, 2 if i and not j else 1, bottleneck))
             n_in = n_out
     return classifier(mode, batch, chainer.Sequential(*layers, global_pooling, L.Linear(n_in, large.CLASSES)))
+
+
+resnet18, resnet50 = partial(resnet, name="resnet18"), partial(resnet, name="resnet50")
 
 
 def vgg16(mode, batch):
@@ -361,19 +365,7 @@ def bert(mode, batch):
     return supervised(mode, Bert(**large.BERT), optimizers.Adam(1e-4), x, labels(2, batch))
 
 
-NETWORKS = {
-    "resnet18": lambda mode, batch: resnet(mode, batch, "resnet18"),
-    "resnet50": lambda mode, batch: resnet(mode, batch, "resnet50"),
-    "vgg16": vgg16,
-    "mobilenet2": mobilenet2,
-    "unet": unet,
-    "dcgan": dcgan,
-    "wavenet": wavenet,
-    "transformer": transformer,
-    "bert": bert,
-}
-
 if __name__ == "__main__":
     if GPU:
         cuda.get_device_from_id(0).use()
-    serve(large.programs(NETWORKS), finish=cuda.Device(0).synchronize if GPU else None, warm=large.WARM)
+    serve(large.programs(globals()), finish=cuda.Device(0).synchronize if GPU else None, warm=large.WARM)

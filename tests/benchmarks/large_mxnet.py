@@ -1,5 +1,7 @@
 """Large networks as MXNet programs, hybridized: some of Gluon's model zoo, and others that users write in Gluon."""
 
+from functools import partial
+
 import mxnet as mx
 import numpy as np
 from mxnet import autograd, gluon, nd
@@ -58,6 +60,10 @@ def supervised(mode, net, optimizer, x, t, axis=-1):
 def classifier(mode, batch, network):
     x, t = floats(batch, 3, large.SIZE, large.SIZE), labels(large.CLASSES, batch)
     return supervised(mode, network(classes=large.CLASSES), momentum, (x,), t)
+
+
+resnet18, resnet50 = (partial(classifier, network=net) for net in (vision.resnet18_v1, vision.resnet50_v1))
+vgg16, mobilenet2 = (partial(classifier, network=net) for net in (vision.vgg16, vision.mobilenet_v2_1_0))
 
 
 def conv_bn(channels, ksize, stride=1, pad=0, activation="relu"):
@@ -261,17 +267,5 @@ def bert(mode, batch):
     return supervised(mode, Bert(**large.BERT), lambda net: adam(net, 1e-4), x, labels(2, batch))
 
 
-NETWORKS = {
-    "resnet18": lambda mode, batch: classifier(mode, batch, vision.resnet18_v1),
-    "resnet50": lambda mode, batch: classifier(mode, batch, vision.resnet50_v1),
-    "vgg16": lambda mode, batch: classifier(mode, batch, vision.vgg16),
-    "mobilenet2": lambda mode, batch: classifier(mode, batch, vision.mobilenet_v2_1_0),
-    "unet": unet,
-    "dcgan": dcgan,
-    "wavenet": wavenet,
-    "transformer": transformer,
-    "bert": bert,
-}
-
 if __name__ == "__main__":
-    serve(large.programs(NETWORKS), warm=large.WARM)
+    serve(large.programs(globals()), warm=large.WARM)

@@ -1,5 +1,7 @@
 """Large networks as nnabla programs with static graphs."""
 
+from functools import partial
+
 import nnabla as nn
 import nnabla.functions as F
 import nnabla.parametric_functions as PF
@@ -83,6 +85,9 @@ def resnet(mode, batch, name):
         return PF.affine(F.mean(h, axis=(2, 3)), large.CLASSES, name="fc")
 
     return classifier(mode, batch, model)
+
+
+resnet18, resnet50 = partial(resnet, name="resnet18"), partial(resnet, name="resnet50")
 
 
 def vgg16(mode, batch):
@@ -274,17 +279,5 @@ def bert(mode, batch):
     return supervised(mode, model, S.Adam(1e-4), x, labels(2, batch, 1))
 
 
-NETWORKS = {
-    "resnet18": lambda mode, batch: resnet(mode, batch, "resnet18"),
-    "resnet50": lambda mode, batch: resnet(mode, batch, "resnet50"),
-    "vgg16": vgg16,
-    "mobilenet2": mobilenet2,
-    "unet": unet,
-    "dcgan": dcgan,
-    "wavenet": wavenet,
-    "transformer": transformer,
-    "bert": bert,
-}
-
 if __name__ == "__main__":
-    serve(large.programs(NETWORKS), warm=large.WARM)
+    serve(large.programs(globals()), warm=large.WARM)

@@ -4,6 +4,7 @@
 """
 
 import sys
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -108,6 +109,9 @@ def resnet(mode, batch, name):
             layers.append(Residual(n_in, channels, n_out, 2 if i and not j else 1, bottleneck))
             n_in = n_out
     return classifier(mode, batch, nn.Sequential(*layers, global_pooling(), nn.Linear(n_in, large.CLASSES)))
+
+
+resnet18, resnet50 = partial(resnet, name="resnet18"), partial(resnet, name="resnet50")
 
 
 def vgg16(mode, batch):
@@ -328,19 +332,7 @@ def bert(mode, batch):
     return supervised(mode, Bert(**large.BERT), lambda model: adam(model, 1e-4), x, labels(2, batch))
 
 
-NETWORKS = {
-    "resnet18": lambda mode, batch: resnet(mode, batch, "resnet18"),
-    "resnet50": lambda mode, batch: resnet(mode, batch, "resnet50"),
-    "vgg16": vgg16,
-    "mobilenet2": mobilenet2,
-    "unet": unet,
-    "dcgan": dcgan,
-    "wavenet": wavenet,
-    "transformer": transformer,
-    "bert": bert,
-}
-
 if __name__ == "__main__":
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
-    serve(large.programs(NETWORKS), finish=torch.cuda.synchronize if DEVICE == "cuda" else None, warm=large.WARM)
+    serve(large.programs(globals()), finish=torch.cuda.synchronize if DEVICE == "cuda" else None, warm=large.WARM)

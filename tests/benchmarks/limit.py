@@ -133,5 +133,5 @@ def least(make) -> dict[str, float]:
 
 if __name__ == "__main__":
     torch.set_num_threads(THREADS)
-    programs = steps_torch.programs() | large.programs(large_torch.NETWORKS)
+    programs = steps_torch.programs() | large.programs(vars(large_torch))
     print(json.dumps({name: least(programs[name]) for name in sys.argv[1:] if name in programs}))

@@ -54,6 +54,17 @@ def test_a_seed_determines_the_values(name, draw, scale, dtype):
         kind(dtype="int8")(np.empty(SHAPE, "f"))
 
 
+@pytest.mark.parametrize("count", [(1 << 16) + 2, 3 << 16])
+@pytest.mark.parametrize(("name", "draw"), [("Normal", "normal"), ("Uniform", "uniform")])
+def test_many_numbers_are_those_of_one_draw(name, draw, count):
+    array = make(getattr(chainer.initializers, name)(0.1), (count // 3, 3))
+    after = np.random.rand()
+    np.random.seed(0)
+    ends = (0, 0.1) if draw == "normal" else (-0.1, 0.1)
+    np.testing.assert_array_equal(array, getattr(np.random, draw)(*ends, (count // 3, 3)).astype("f"))
+    assert after == np.random.rand()
+
+
 def test_fan_option():
     np.testing.assert_array_equal(make(I.HeNormal(fan_option="fan_out")), normal((2 / FAN_OUT) ** 0.5).astype("f"))
     with pytest.raises(ValueError, match="fan_option"):

@@ -2,11 +2,13 @@
 
 import importlib
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 import compatgrad
+import compatgrad.ops
 
 ROOT = Path(compatgrad.__file__).parent
 
@@ -24,3 +26,10 @@ def test_an_unknown_name_is_an_attribute_error(name):
     assert not hasattr(module, "unheard_of")
     with pytest.raises(AttributeError, match="unheard_of"):
         module.unheard_of  # noqa: B018
+
+
+def test_a_traceback_suggests_a_similar_op(capsys):
+    with pytest.raises(AttributeError) as caught:
+        compatgrad.ops.softmaxx  # noqa: B018
+    sys.__excepthook__(type(caught.value), caught.value, None)
+    assert "Did you mean: 'softmax'?" in capsys.readouterr().err

@@ -401,10 +401,15 @@ for f in (
 _WITHOUT_ALGEBRA = """
 import sys
 import compatgrad.nnabla as nn, compatgrad.nnabla.functions as F, compatgrad.nnabla.parametric_functions as PF
-x = nn.Variable((2, 4, 8, 7))
+x, s, h = nn.Variable((2, 4, 8, 7)), nn.Variable((5, 3, 4)), nn.Variable((1, 1, 3, 6))
 for f in (
     PF.convolution(x, 6, (3, 3), pad=(1, 1), stride=(2, 2), group=2), PF.depthwise_convolution(x, (3, 3)),
     PF.deconvolution(x, 6, (2, 2), stride=(2, 2)), F.mean(x, axis=(2, 3)), F.sum(x, axis=1, keepdims=True),
+    PF.affine(x, 5), PF.batch_normalization(x), PF.layer_normalization(x), PF.group_normalization(x, 2), PF.prelu(x),
+    F.average_pooling(x, (2, 2)), F.sum_pooling(x, (2, 2)), F.unpooling(x, (2, 3)), F.tile(x, (1, 2)), F.mul_n(x, x),
+    F.softmax(x), F.log_softmax(x), F.swish(x), F.softsign(x), F.log_sigmoid(x), F.batch_matmul(x, x, transpose_b=True),
+    F.greater_scalar(x, 0.5), F.logical_not(x), F.isnan(x), PF.lstm(s, h, h)[0], PF.gru(s, h)[0], PF.rnn(s, h)[0],
+    PF.multi_head_attention(s, s, s, 2)[0],
 ):
     assert "torch.fx.experimental.symbolic_shapes" not in sys.modules, f.parent
     print(*f.shape)
@@ -414,7 +419,9 @@ for f in (
 def test_layers_are_built_without_torchs_algebra_of_shapes():
     done = subprocess.run([sys.executable, "-c", _WITHOUT_ALGEBRA], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["2 6 4 4", "2 4 6 5", "2 6 16 14", "2 4", "2 1 8 7"]
+    shapes = ["2 6 4 4", "2 4 6 5", "2 6 16 14", "2 4", "2 1 8 7", "2 5", *["2 4 8 7"] * 4]
+    shapes += ["2 4 4 3", "2 4 4 3", "2 4 16 21", "2 4 8 14", *["2 4 8 7"] * 6, "2 4 8 8", *["2 4 8 7"] * 3]
+    assert done.stdout.splitlines() == shapes + ["5 3 6"] * 3 + ["5 3 4"]
 
 
 def test_graphs_are_built_without_torchs_compiler():

@@ -21,6 +21,37 @@ def test_random_ones_draw_from_the_generator_given():
     assert whole.dtype.kind == "i"
 
 
+@pytest.mark.parametrize("count", [(1 << 16) - 1, (1 << 16) + 1, 3 << 16])
+def test_many_numbers_are_those_of_one_draw(count):
+    shape = (count // 2, 2) if count % 2 == 0 else (count, 1)
+    drawn = state()
+    normal = I.NormalInitializer(0.5, rng=drawn)(shape)
+    expected = state()
+    np.testing.assert_array_equal(normal, np.float32(expected.randn(*shape) * 0.5))
+    np.testing.assert_array_equal(
+        I.UniformInitializer((-2, 1), rng=drawn)(shape), np.float32(expected.uniform(-2, 1, shape))
+    )
+    assert drawn.randn() == expected.randn()  # both generators are in the same state
+
+
+def test_other_parameters_and_generators_draw_once():
+    many = 1 << 17
+    lows = np.linspace(-1, 0, many)
+    drawn = I.UniformInitializer((lows, 1), rng=state())((many,))
+    np.testing.assert_array_equal(drawn, np.float32(state().uniform(lows, 1, many)))
+
+    class Counted(np.random.RandomState):
+        draws = 0
+
+        def randn(self, *shape):
+            self.draws += 1
+            return super().randn(*shape)
+
+    counted = Counted(5)
+    np.testing.assert_array_equal(I.NormalInitializer(rng=counted)((many,)), np.float32(state().randn(many)))
+    assert counted.draws == 1
+
+
 def test_without_a_generator_the_seeded_one_is_taken():
     nn.seed(313)
     first = I.UniformInitializer()((4,))

@@ -229,3 +229,25 @@ def test_what_an_unlinked_variable_reads_later_is_not_freed(size, dynamic):
         np.testing.assert_allclose(w.g, np.full(size, 2 * (value - 2) * (1 - value**2) * np.cos(6.0) * 2), rtol=1e-4)
         if dynamic:
             break
+
+
+@pytest.mark.parametrize("shapes", [((3, 4), (3, 4)), ((100, 100), (100, 100)), ((3, 4), (1, 4)), ((0, 4), (0, 4))])
+@pytest.mark.parametrize("turned", [False, True])
+def test_sums_in_the_memory_of_an_input(shapes, turned):
+    random = np.random.RandomState(0)
+    a, b = (nn.Variable.from_numpy_array(random.randn(*s).astype(np.float32), need_grad=True) for s in shapes)
+    x = F.mul_scalar(a, 2.0)
+    y = F.transpose(F.transpose(F.mul_scalar(b, 3.0), (1, 0)), (1, 0)) if turned else F.mul_scalar(b, 3.0)
+    z = x + y
+    loss = F.sum(F.mul2(z, z))
+    for _ in range(2):
+        loss.forward(clear_no_need_grad=True)
+        a.grad.zero()
+        b.grad.zero()
+        loss.backward(clear_buffer=True)
+        total = 2 * a.d + 3 * b.d
+        np.testing.assert_allclose(loss.d, (total**2).sum(), rtol=1e-4)
+        np.testing.assert_allclose(a.g, 4 * total, rtol=1e-5)
+        np.testing.assert_allclose(
+            b.g, 6 * (total if shapes[0] == shapes[1] else total.sum(0, keepdims=True)), rtol=1e-4
+        )

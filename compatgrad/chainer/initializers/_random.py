@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from compatgrad.chainer import backend
 from compatgrad.chainer.initializer import Initializer, get_fans
 from compatgrad.chainer.utils import argument
 
 if TYPE_CHECKING:
     from compatgrad.chainer._array_typing import DType
+
+# Numbers that are drawn at a time, which are the same as those of one draw. All of them in float64 would take twice the
+# memory of the array, and leave a hole of this size in the heap.
+_PART = 1 << 16
+
+
+def _many(array, scale):
+    return array.size > _PART and array.flags.c_contiguous and numpy.ndim(scale) == 0
 
 
 class _Random(Initializer):
@@ -27,7 +37,12 @@ class _Random(Initializer):
 
     def _fill(self, array, scale):
         self._check_dtype(array)
-        if self.rng is None:
+        if self.rng is None and type(array) is numpy.ndarray and _many(array, scale):
+            flat = array.reshape(-1)  # which shares the memory
+            for start in range(0, array.size, _PART):
+                part = flat[start : start + _PART]
+                part[...] = self._draw(numpy.random, part.shape, scale)
+        elif self.rng is None:
             array[...] = self._draw(backend.get_device_from_array(array).xp.random, array.shape, scale)
         else:
             backend.copyto(array, self._draw(self.rng, array.shape, scale).astype(array.dtype, copy=False))

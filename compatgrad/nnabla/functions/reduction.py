@@ -110,6 +110,11 @@ def mean(x: Array, axis: int | Sequence[int] | None = None, keepdims: bool = Fal
     return _mean(x, _listed(axis, x.ndim), keepdims)
 
 
+def _extreme(kind: Any, x: Any, axis: Any, keepdims: bool, with_index: bool, only_index: bool) -> Any:
+    count = 2 if with_index and not only_index else 1
+    return kind(x, _listed(axis, x.ndim), keepdims, with_index, only_index, n_outputs=count)
+
+
 @function("Max", "x", primitive=True, defaults=_ALL)
 def _max(
     x: Any,
@@ -138,9 +143,7 @@ def max(
         >>> F.max(x, axis=1, only_index=True).data
         array([1, 0])
     """
-    return _max(
-        x, _listed(axis, x.ndim), keepdims, with_index, only_index, n_outputs=2 if with_index and not only_index else 1
-    )
+    return _extreme(_max, x, axis, keepdims, with_index, only_index)
 
 
 @function("Min", "x", primitive=True, defaults=_ALL)
@@ -172,9 +175,7 @@ def min(
         >>> values.data, positions.data
         (array([1., 0.], dtype=float32), array([0, 1]))
     """
-    return _min(
-        x, _listed(axis, x.ndim), keepdims, with_index, only_index, n_outputs=2 if with_index and not only_index else 1
-    )
+    return _extreme(_min, x, axis, keepdims, with_index, only_index)
 
 
 @function("Norm", "x", defaults=_ALL)

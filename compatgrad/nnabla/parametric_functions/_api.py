@@ -86,13 +86,16 @@ def _made(
         inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation="str | None"),
     )
 
+    foreign = _C.foreign
+
     @functools.wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
         name = kwargs.pop("name", None)
         # Convert Variables of other frameworks only once: each conversion runs their functions.
-        args = entered(fe, args)
-        if kwargs:
-            kwargs = dict(zip(kwargs, entered(fe, tuple(kwargs.values())), strict=True))
+        if foreign(fe, args):
+            args = entered(fe, args)
+        if kwargs and foreign(fe, values := tuple(kwargs.values())):
+            kwargs = dict(zip(kwargs, entered(fe, values), strict=True))
         if len(args) > position:
             name, args = args[position], args[:position] + args[position + 1 :]
         outer = _parameter.current_scope

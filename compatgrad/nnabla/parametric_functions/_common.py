@@ -111,8 +111,10 @@ def kernel_sizes(function: str, kernel: Any) -> tuple[int, ...]:
 
 def dense_shapes(function: str, inp: Any, n_outmaps: Any, base_axis: int) -> tuple[list[int], int, int]:
     """The lengths of the output axes of a dense layer, the number of its inputs and the number of its outputs."""
-    outs = sizes(function, "n_outmaps", n_outmaps)
     shape = getattr(inp, "shape", ())
+    if type(n_outmaps) is int and type(base_axis) is int and 0 <= base_axis < len(shape):
+        return [n_outmaps], math.prod(shape[base_axis:]), n_outmaps
+    outs = sizes(function, "n_outmaps", n_outmaps)
     if base_axis != len(shape):  # without axes after base_axis there is one input
         axis_size(function, inp, "base_axis", base_axis)
     return list(outs), math.prod(shape[base_axis:]), math.prod(outs)

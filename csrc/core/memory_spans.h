@@ -1,7 +1,8 @@
-// Memory of small tensors: blocks of equal size in spans of pages.
+// Memory of small and of middle-sized tensors: blocks of equal size in spans of pages.
 //
-// posix_memalign, which torch calls, cuts each block out of a larger one, and the C library then joins all small blocks
-// that are free: a tenth of a step of a small network.
+// posix_memalign, which torch calls, cuts each block out of a larger one. The C library then joins all small blocks
+// that are free: a tenth of a step of a small network. And a free block between two others is too small to have a block
+// of its own size cut out of it: the heap of 50 steps of an LSTM grew to twice the memory of their arrays.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -10,23 +11,27 @@
 namespace cg::memory {
 
 // A caller holds a lock around each function but `has`. No function throws.
-class Small {
+class Spans {
  public:
-  static constexpr size_t kMost = size_t(1) << 15;  // bytes of a block
+  struct Sizes {
+    size_t most;  // bytes of a block
+    size_t span;
+    size_t room;  // all spans
+    size_t idle;  // spans without blocks in use whose pages are kept
+  };
 
-  // `most_kept`: bytes; where they are fewer than the room for small blocks there are none.
-  explicit Small(size_t most_kept) noexcept;
-  // A block of 1 to kMost bytes, which begins at a multiple of 64; null if there is no room.
+  // `most_kept`: bytes; where they are fewer than the room there are no blocks.
+  Spans(const Sizes& sizes, size_t most_kept) noexcept;
+  // A block of 1 to `most` bytes, which begins at a multiple of 64; null if there is no room.
   void* take(size_t bytes) noexcept;
-  bool has(const void* block) const noexcept { return reinterpret_cast<size_t>(block) - begin_ < kRoom; }
-  void give(void* block) noexcept;
+  bool has(const void* block) const noexcept { return reinterpret_cast<size_t>(block) - begin_ < sizes_.room; }
+  // How large the block is.
+  size_t give(void* block) noexcept;
   // Returns pages without blocks in use to the system; how many bytes these were.
   size_t release() noexcept;
 
  private:
-  static constexpr size_t kRoom = size_t(1) << 27, kSpan = size_t(1) << 18;
-  static constexpr size_t kSpans = kRoom / kSpan, kSizes = 36;
-  static constexpr size_t kIdle = 64;  // spans without blocks in use whose pages are kept
+  static constexpr size_t kSpans = 512, kSizes = 48;  // at most
   using Number = uint16_t;
   static constexpr Number kNone = UINT16_MAX;
 
@@ -42,14 +47,15 @@ class Small {
 
   static size_t number_of(size_t bytes) noexcept;
   static uint32_t bytes_of(size_t number) noexcept;
-  char* begin_of(Number s) const noexcept { return reinterpret_cast<char*>(begin_) + s * kSpan; }
-  bool full(const Span& s) const noexcept { return !s.free && s.fresh + s.bytes > kSpan; }
+  char* begin_of(Number s) const noexcept { return reinterpret_cast<char*>(begin_) + s * sizes_.span; }
+  bool full(const Span& s) const noexcept { return !s.free && s.fresh + s.bytes > sizes_.span; }
   void link(Number s) noexcept;
   void unlink(Number s) noexcept;
   size_t return_pages(Number s) noexcept;
 
-  size_t begin_ = SIZE_MAX - kRoom;  // no block has such an address
-  Number spans_ = 0;                 // spans that were ever used
+  const Sizes sizes_;
+  size_t begin_;      // SIZE_MAX - room if there are no blocks: none has such an address
+  Number spans_ = 0;  // spans that were ever used
   std::array<Number, kSizes> with_room_;
   std::array<Span, kSpans> all_;
   std::array<Number, kSpans> idle_, empty_;  // spans without blocks, with their pages and without
