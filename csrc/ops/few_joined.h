@@ -1,4 +1,4 @@
-// Joins of few numbers, and their parts, without ATen.
+// Joins of few numbers without ATen.
 #pragma once
 #include <cstring>
 
@@ -47,30 +47,6 @@ inline Tensor few_stack(TensorList xs, int64_t axis) {
   Ints sizes = ints(xs[0].sizes());
   sizes.insert(sizes.begin() + along, static_cast<int64_t>(xs.size()));
   return few_joined(xs, sizes, along);
-}
-
-// Whether parts of these sizes, one after the other along an axis, are all of x, and x is few numbers in C order.
-template <class Sizes>
-bool few_parted(const Tensor& x, int64_t along, size_t parts, Sizes&& sizes) {
-  const int64_t outer = c10::multiply_integers(x.sizes().slice(0, along));
-  if (!few::takes(x) || x.numel() == 0 || !few::nobody_watches()) return false;
-  int64_t numel = 0;
-  for (size_t i = 0; i < parts; ++i) {
-    const int64_t n = c10::multiply_integers(at::IntArrayRef(sizes(i)));
-    if (n % outer) return false;
-    numel += n;
-  }
-  return numel == x.numel();
-}
-// The part of these sizes that begins after `before` numbers of each of the rows that the axis is in.
-inline Tensor few_part(const Tensor& x, int64_t along, int64_t before, at::IntArrayRef sizes) {
-  const int64_t outer = c10::multiply_integers(x.sizes().slice(0, along));
-  Tensor y = at::detail::empty_cpu(sizes, x.scalar_type(), /*pin_memory=*/false, std::nullopt);
-  const size_t bytes = y.nbytes() / outer, row = x.nbytes() / outer;
-  const char* from = static_cast<const char*>(x.const_data_ptr()) + before * x.element_size();
-  char* to = static_cast<char*>(y.mutable_data_ptr());
-  for (int64_t i = 0; bytes && i < outer; ++i, from += row, to += bytes) std::memcpy(to, from, bytes);
-  return y;
 }
 
 }  // namespace cg

@@ -63,17 +63,6 @@ struct Concat {
   template <class T>
   void backward(Ctx<T>& c) {
     const int64_t along = wrap_axis(axis, c.gy().dim());
-    if constexpr (std::is_same_v<T, Tensor>) {
-      const Tensor gy = c.gy();
-      if (few_parted(gy, along, c.inputs(), [&](size_t i) { return c.in_sizes(i); })) {
-        const int64_t outer = c10::multiply_integers(gy.sizes().slice(0, along));
-        for (int64_t i = 0, before = 0; i < static_cast<int64_t>(c.inputs()); ++i) {
-          c.grad(i, [&] { return few_part(gy, along, before, c.in_sizes(i)); });
-          before += c10::multiply_integers(c.in_sizes(i)) / outer;
-        }
-        return;
-      }
-    }
     Ints ends;
     int64_t end = 0;
     for (size_t i = 0; i + 1 < c.inputs(); ++i) ends.push_back(end += c.in_sizes(i)[along]);
