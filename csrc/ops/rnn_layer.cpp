@@ -133,8 +133,9 @@ struct RnnLayer {
     Rows<Tensor> hs(time, h0.sizes(), like), cs, gates;
     if (lstm()) cs = {time, h0.sizes(), like};
     if (lstm() || gru()) gates = {time, x.sizes().slice(1), like};
-    // An LSTM's sums begin where its gates are returned.
-    const bool in_place = lstm() && like.defined() && (!b.defined() || b.scalar_type() == x.scalar_type());
+    // An LSTM's sums begin where its gates are returned; a bias of another shape could resize that memory.
+    const bool usual = !b.defined() || (b.scalar_type() == x.scalar_type() && b.sizes() == x.sizes().slice(2));
+    const bool in_place = lstm() && like.defined() && usual;
     Tensor inputs = x;
     if (in_place) {
       inputs = gates.all();
