@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad.core.drawing import PART as _PART
+from compatgrad.core.drawing import draw_parts as _draw_parts
 from compatgrad.nnabla import random as random
 from compatgrad.nnabla._documents import documented
 
@@ -81,24 +83,17 @@ class _RandomInitializer(BaseInitializer):
         return f"{type(self).__name__}({self._shown()})"
 
 
-_PART = 1 << 16  # numbers that are drawn at a time
-
-
 def _drawn(
     shape: _Shape, rng: np.random.RandomState, numbers: Sequence[float], draw: Callable[..., np.ndarray]
 ) -> np.ndarray:
     """The numbers of `draw(shape)` as float32, where `numbers` are its parameters. Many numbers are drawn part by part,
-    which gives the same ones: an array of all in float64 would take twice the memory of the result, and leave a hole of
-    its size in the heap."""
-    count = math.prod(shape)
+    unless a parameter is an array or the generator is of another class."""
     independent = type(rng) is np.random.RandomState and all(isinstance(n, (float, int, np.number)) for n in numbers)
-    if count <= _PART or not independent or random_float_type is not np.float32:
+    if math.prod(shape) <= _PART or not independent or random_float_type is not np.float32:
         return random_float_type(draw(shape))
-    values = np.empty(count, np.float32)
-    for start in range(0, count, _PART):
-        part = values[start : start + _PART]
-        part[:] = draw(part.shape)
-    return values.reshape(shape)
+    values = np.empty(shape, np.float32)
+    _draw_parts(values, draw)
+    return values
 
 
 class NormalInitializer(_RandomInitializer):

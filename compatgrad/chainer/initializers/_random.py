@@ -9,17 +9,14 @@ import numpy
 from compatgrad.chainer import backend
 from compatgrad.chainer.initializer import Initializer, get_fans
 from compatgrad.chainer.utils import argument
+from compatgrad.core.drawing import PART, draw_parts
 
 if TYPE_CHECKING:
     from compatgrad.chainer._array_typing import DType
 
-# Numbers that are drawn at a time, which are the same as those of one draw. All of them in float64 would take twice the
-# memory of the array, and leave a hole of this size in the heap.
-_PART = 1 << 16
-
 
 def _many(array, scale):
-    return array.size > _PART and array.flags.c_contiguous and numpy.ndim(scale) == 0
+    return array.size > PART and array.flags.c_contiguous and numpy.ndim(scale) == 0
 
 
 class _Random(Initializer):
@@ -38,10 +35,7 @@ class _Random(Initializer):
     def _fill(self, array, scale):
         self._check_dtype(array)
         if self.rng is None and type(array) is numpy.ndarray and _many(array, scale):
-            flat = array.reshape(-1)  # which shares the memory
-            for start in range(0, array.size, _PART):
-                part = flat[start : start + _PART]
-                part[...] = self._draw(numpy.random, part.shape, scale)
+            draw_parts(array, lambda shape: self._draw(numpy.random, shape, scale))
         elif self.rng is None:
             array[...] = self._draw(backend.get_device_from_array(array).xp.random, array.shape, scale)
         else:
