@@ -11,9 +11,30 @@ PART = 1 << 16  # numbers that are drawn at a time
 
 
 def draw_parts(values: np.ndarray, draw: Callable[[tuple[int, ...]], Any]) -> None:
-    """Writes the numbers of `draw(shape)` into a C-contiguous array, part by part. A generator that draws one number
-    after the other gives the same ones as in one draw; all of them in float64 would take twice the memory of a float32
-    array, and leave a hole of this size in the heap."""
+    """Writes random numbers into an array, part by part.
+
+    A generator that draws one number after the other gives the same numbers as in one draw. Numbers of the whole array
+    in float64 would take twice the memory of a float32 array, and leave a hole of this size in the heap.
+
+    Args:
+        values: C-contiguous array of any shape and dtype, which is overwritten.
+        draw: Function of a shape that returns an array of this shape, or of numbers that broadcast to it. It is called
+            with `(n,)`, where `n` is at most `PART`, until there are numbers for the whole array.
+
+    Raises:
+        ValueError: The result of `draw` does not broadcast to the shape that it was called with.
+
+    Example:
+        >>> from compatgrad.core.drawing import draw_parts
+        >>> values = np.empty((300, 400), np.float32)
+        >>> random = np.random.RandomState(0)
+        >>> draw_parts(values, lambda shape: random.normal(size=shape))
+        >>> whole = np.random.RandomState(0).normal(size=(300, 400)).astype(np.float32)
+        >>> bool((values == whole).all())
+        True
+
+    Source: the initializers of Chainer and nnabla, which draw all numbers at once.
+    """
     flat = values.reshape(-1)  # which shares the memory
     for start in range(0, flat.size, PART):
         part = flat[start : start + PART]
