@@ -377,7 +377,8 @@ def table_row(*cells):
 
 def main():
     parser = argparse.ArgumentParser(
-        prog="python -m tests.benchmarks", description="compatgrad against torch, Chainer, nnabla and MXNet"
+        prog="python -m tests.benchmarks",
+        description="Measures the same programs on compatgrad, torch and the originals that are given, in turns.",
     )
     parser.add_argument("--quick", action="store_true", help="three short rounds")
     parser.add_argument("--rounds", type=int, help="how often each framework has its turn (default 7, quick 3)")
@@ -385,21 +386,27 @@ def main():
     parser.add_argument("--nnabla", metavar="PYTHON", help="an interpreter in which real nnabla 1.39.0 runs")
     parser.add_argument("--mxnet", metavar="PYTHON", help="an interpreter in which real MXNet 1.9.1 runs")
     parser.add_argument("--jax", metavar="PYTHON", help="an interpreter with JAX, in which training steps are jitted")
-    parser.add_argument("--compiled", action="store_true", help="training steps also against torch.compile")
-    parser.add_argument("--limit", action="store_true", help="how close steps are to the machine's limit")
+    parser.add_argument(
+        "--compiled", action="store_true", help="also torch's training steps by torch.compile, MAML by interop.compile"
+    )
+    parser.add_argument("--limit", action="store_true", help="print the share of the machine's limit")
     parser.add_argument("--large", action="store_true", help="large networks, and nothing else")
-    parser.add_argument("--data", action="store_true", help="iterators over images, and nothing else")
     parser.add_argument(
-        "--memory", action="store_true", help="the growth of memory by training steps, and nothing else"
+        "--data", action="store_true", help="images a second that iterators and loaders read, and nothing else"
     )
-    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where large networks compute")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of a program (default 1)")
     parser.add_argument(
-        "--frontend", choices=list(FRONTENDS), help="programs of this frontend and of the native API alone"
+        "--memory", action="store_true", help="by how much training steps raise memory, and nothing else"
     )
-    parser.add_argument("--against", nargs="+", metavar="NAME", help="compare with these programs alone")
-    parser.add_argument("--json", metavar="FILE", help="write the rows into FILE, or - for standard output")
-    parser.add_argument("--only", nargs="+", metavar="WORD", help="workloads whose name contains a word")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where large networks compute (cpu)")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each program (default 1)")
+    parser.add_argument(
+        "--frontend", choices=list(FRONTENDS), help="only programs of this frontend and of the native API"
+    )
+    parser.add_argument(
+        "--against", nargs="+", metavar="NAME", help="compare only with these programs, such as 'torch best'"
+    )
+    parser.add_argument("--json", metavar="FILE", help="record the rows in FILE, or print them as JSON for -")
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="only workloads whose name contains a word")
     args = parser.parse_args()
     pythons = {name: getattr(args, name) for name in (*FRONTENDS, "jax")}
     for name, python in pythons.items():
