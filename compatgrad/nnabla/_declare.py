@@ -28,6 +28,7 @@ from compatgrad.core.configuration import using_modes
 from compatgrad.core.declarations import Inputs, made_of
 from compatgrad.core.masks import EVERY_INPUT
 from compatgrad.nnabla import context as _context
+from compatgrad.nnabla._direct import Direct, direct_parts
 from compatgrad.nnabla._documents import NO_INPUT, OUTPUTS, merged
 from compatgrad.nnabla._frontend import constant, fe, op
 from compatgrad.nnabla._nd_array import NdArray
@@ -71,6 +72,7 @@ class Spec:
         self.records: bool = options.pop("records", False)
         #: Whether the node of the body's op may be the function itself.
         self.claims = self.primitive and not self.draws and self.setup is None
+        self.direct: Direct | None = options.pop("direct", None)
         integers = set(options.pop("integers", ()))
         if options:
             raise TypeError(f"function {type_name}: unknown options {sorted(options)}")
@@ -456,7 +458,7 @@ def {name}({signature}):
 # The template for bodies of one op. Where all inputs are Variables and all arguments have the types that the body
 # declares, nothing needs preparation, and `info_of` makes the value of `Function.info` when it is read.
 _QUICK = """
-def {name}({signature}):
+def {name}({signature}):{direct}
     if outputs is None and {tests}:{defaults}
         y = _body({passed})
         if _claim((y,) if isinstance(y, _Variable) else y, {inputs}, (_spec, ({shown}), _context.current_ctx)):
@@ -518,9 +520,9 @@ def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Call
     effects: the function writes into its inputs' arrays. integers: names of the inputs that are labels or indices.
     draws, drawn: a factory of the function that draws random tensors at each forward, and the names of the body's
     arguments for them. defaults: a dict from arguments to functions of the inputs, which compute arguments that are
-    None. setup="data": the shape of the result depends on the inputs' values. dtypes="any": inputs keep their dtypes.
-    host: the class that runs the function instead of `Composite`. shared: sections of docstrings that related functions
-    have in common.
+    None. direct: a `Direct`, by which a call with defaults runs no body. setup="data": the shape of the result depends
+    on the inputs' values. dtypes="any": inputs keep their dtypes. host: the class that runs the function instead of
+    `Composite`. shared: sections of docstrings that related functions have in common.
     """
 
     def declare(body: Callable[..., Any]) -> Callable[..., Any]:
@@ -549,8 +551,10 @@ def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Call
         given = spec.inputs[0] if spec.variadic else "(" + "".join(f"{n}, " for n in spec.inputs) + ")"
         quick = _quick_parts(spec)
         passed = [*([f"*{given}"] if spec.variadic else spec.inputs), *(f"{a}={a}" for a in spec.args)]
+        direct, direct_names = direct_parts(spec, _HARMLESS) if quick else ("", {})
         source = (_QUICK if quick else _TEMPLATE).format(
             name=spec.name,
+            direct=direct,
             signature=", ".join(parts),
             inputs=given,
             args=", ".join(spec.args),
@@ -561,6 +565,7 @@ def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Call
         if quick:
             scope |= {"_body": body, "_claim": _C.claim, "_context": _context, "_default_of": spec.defaults}
             scope |= {"_Variable": _C.DeferredVariable, "_numbers": frozenset((bool, int, float)), "_int": _INT}
+            scope |= direct_names
             scope |= {"_plain": frozenset((Variable,)), "_lists": frozenset((list, tuple))}
         made = made_of(source, spec.name, scope, body)
         made.__qualname__, made.spec, made.__doc__ = body.__qualname__, spec, _documented(spec, shared)

@@ -40,9 +40,10 @@ def info_of(function: Any) -> Info:
     if info is None:
         info = _info_of_op(function)
         info.context = context_on(torch.device(_C.function_device(function)))
-    elif isinstance(info, tuple):  # a call by `_declare._QUICK` leaves this to the first read
+    elif isinstance(info, tuple):  # a call by `_declare._QUICK` or by a chain leaves this to the first read
         spec, args, context = info
-        info = Info(spec.type_name, dict(zip(spec.args, args, strict=True)))
+        shown = [list(a) if type(a) is list else a for a in args]  # all calls of a chain have one list
+        info = Info(spec.type_name, dict(zip(spec.args, shown, strict=True)))
         info.context = context
     else:
         return info

@@ -6,6 +6,7 @@ import pytest
 import compatgrad.mxnet as mx
 from compatgrad.mxnet import MXNetError, autograd, gluon, nd
 from compatgrad.mxnet.gluon import rnn
+from compatgrad.mxnet.gluon._changes import Changes
 from tests.golden import mxnet_losses as golden
 from tests.mxnet.test_loss import compare
 
@@ -244,3 +245,29 @@ def test_steps_of_symbols_have_names_of_their_own():
     outputs, _ = rnn.LSTMCell(4).unroll(3, [mx.sym.var(f"x{i}") for i in range(3)])
     names = mx.sym.Group(outputs).get_internals().list_outputs()
     assert len(names) == len(set(names))
+
+
+def test_a_step_of_a_cell_is_no_change_of_a_block():
+    cell = rnn.LSTMCell(3, input_size=2)
+    cell.initialize()
+    states = cell.begin_state(4)
+    before = Changes.last
+    for k in range(2):
+        _, states = cell(nd.ones((4, 2)), states)
+        assert cell._counter == k and Changes.last is before
+
+
+def test_a_dense_layer_refuses_what_does_not_fit():
+    data, weight, bias = nd.ones((2, 3)), nd.ones((4, 3)), nd.ones((4,))
+    expected = nd.FullyConnected(data, weight, bias, num_hidden=4)
+    assert expected.asnumpy().tolist() == [[4.0] * 4] * 2
+    assert nd.FullyConnected(data, weight, num_hidden=4, no_bias=True).asnumpy().tolist() == [[3.0] * 4] * 2
+    out = nd.zeros((2, 4))
+    assert nd.FullyConnected(data, weight, bias, num_hidden=4, out=out) is out
+    np.testing.assert_array_equal(out.asnumpy(), expected.asnumpy())
+    for wrong in (
+        {"weight": nd.ones((4, 2))}, {"bias": nd.ones((3,))}, {"num_hidden": 5}, {"bias": None}, {"units": 4},
+        {"weight": weight.astype("float64")},
+    ):  # fmt: skip
+        with pytest.raises(MXNetError, match="FullyConnected"):
+            nd.FullyConnected(**{"data": data, "weight": weight, "bias": bias, "num_hidden": 4, **wrong})

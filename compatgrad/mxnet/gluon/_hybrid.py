@@ -18,7 +18,7 @@ from .. import ndarray as nd
 from .._checkpoint import checkpoint_file
 from .._frontend import fe
 from ..symbol import Symbol
-from ..util import is_np_array
+from ..util import _state as _np_state
 from . import _shape_probe
 from ._block import Block
 from ._plan import PLANS, Planner
@@ -159,7 +159,7 @@ class HybridBlock(Block):
             if not self._can_retry():
                 raise
             out = self._retry(args)
-        if is_np_array():
+        if _np_state.array:
             _check_all_np_ndarrays(out)
         return out
 
@@ -189,6 +189,9 @@ class HybridBlock(Block):
         """
         if self._active and not _state.hybridized:
             return self._forward_hybridized(x, args)
+        params = _C.block_parameters(fe, x, args, self._reg_params, Symbol)
+        if params is not None:
+            return self.hybrid_forward(nd, x, *args, **params)
         if (
             isinstance(x, _NDArray)
             and x._ctx is None
@@ -265,7 +268,7 @@ class HybridBlock(Block):
             raise ValueError(_MIXED if has_symbol else _NONE)
         if has_symbol:
             params = {name: param.var() for name, param in self._reg_params.items()}
-            if is_np_array():
+            if _np_state.array:
                 params = {name: s.as_np_ndarray() for name, s in params.items()}
             with self.name_scope():
                 return self.hybrid_forward(symbol, x, *args, **params)
@@ -390,7 +393,7 @@ class HybridBlock(Block):
             raise ValueError(f"All args are None and we do not support such a case. Received args={args}")
         names = {i: f"data{number}" if len(real) > 1 else "data" for number, i in enumerate(real)}
         inputs = [symbol.var(names[i]) if i in names else None for i in range(len(flat))]
-        if is_np_array():
+        if _np_state.array:
             inputs = [None if x is None else x.as_np_ndarray() for x in inputs]
         grouped, _ = _regroup(inputs, structure)
         out = self(*grouped)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import ssl
 import warnings
@@ -22,6 +23,7 @@ from .. import autograd, numpy_extension
 from .. import ndarray as nd
 from .. import numpy as mx_np
 from ..base import MXNetError
+from ..ndarray import _late
 from ..ndarray._params_file import NOT_NUMPY_SHAPES
 from ..util import is_np_array, is_np_shape, np_array, np_shape
 
@@ -131,20 +133,17 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     assert len(arrays) > 0, "clip_global_norm: no arrays"
     dense = all(array.stype == "default" for array in arrays) and not autograd.is_recording()
     if dense:  # one reduction of all arrays is faster than one for each
-        total = nd.NDArray(_C.optim_sums(arrays, False).sum().sqrt().float().reshape(1))
+        squared = _C.optim_sums(arrays, False).sum()
+        if check_isfinite:
+            return _clipped(arrays, max_norm, squared)
+        total = nd.NDArray(squared.sqrt().float().reshape(1))
     else:
         ctx = arrays[0].context
         total = nd.sqrt(nd.add_n(*[_square_sum(array).as_in_context(ctx) for array in arrays]))
     norm = None
     if check_isfinite:
         norm = total.asscalar()
-        if not np.isfinite(norm):
-            warnings.warn(UserWarning("nan or inf is detected. Clipping results will be undefined."), stacklevel=2)
-    if dense and norm is not None:  # the same numbers as below, without arrays
-        limit = np.minimum(np.float32(max_norm) / (norm + np.float32(1e-8)), np.float32(1))
-        for dtype, same in _by_dtype(arrays).items():
-            _C.optim_scale(same, total.tensor.new_full((1,), float(dtype(limit)), dtype=torch.float64))
-        return norm
+        _warn_unless_finite(norm, 3)
     scale = nd.minimum(max_norm / (total + 1e-8), 1.0)
     if not dense:
         for array in arrays:
@@ -153,6 +152,23 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     for dtype, same in _by_dtype(arrays).items():
         _C.optim_scale(same, scale.astype(dtype).tensor.double())
     return total
+
+
+def _warn_unless_finite(norm: Any, level: int) -> None:
+    if not np.isfinite(norm):
+        warnings.warn(UserWarning("nan or inf is detected. Clipping results will be undefined."), stacklevel=level)
+
+
+def _clipped(arrays: Sequence[NDArray], max_norm: float, squared: torch.Tensor) -> Any:
+    """`clip_global_norm` by the same numbers without arrays; `squared` is the square of the norm."""
+    if _late._kept:
+        _late.meet()
+    norm = np.float32(math.sqrt(squared.item()))
+    _warn_unless_finite(norm, 4)
+    limit = np.minimum(np.float32(max_norm) / (norm + np.float32(1e-8)), np.float32(1))
+    for dtype, same in _by_dtype(arrays).items():
+        _C.optim_scale(same, squared.new_full((1,), float(dtype(limit)), dtype=torch.float64))
+    return norm
 
 
 def _by_dtype(arrays: Sequence[NDArray]) -> dict[type, list[NDArray]]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from .ndarray import NDArray
+from compatgrad import _C
 
 __all__ = ["LSTM_GATES", "gates_fit"]
 
 LSTM_GATES = "ifao"  # the op `lstm`'s names of the gates, in their order along the rows of MXNet's weights
 
-
-def gates_fit(gates: NDArray, state: NDArray, count: int) -> bool:
-    """Whether the fused op can take `count` gates along the second axis; else single operators must run."""
-    shape = (state.shape[0], count * state.shape[1], *state.shape[2:]) if len(state.shape) > 1 else None
-    return gates.shape == shape and gates.dtype == state.dtype
+# Whether the fused op can take `count` gates along the second axis; else single operators must run.
+gates_fit = _C.gates_fit

@@ -110,6 +110,7 @@ _TEMPLATE = """
 def {name}({signature}):
     if attrs: _refuse("{name}", attrs, _parameters{counted})
     try:
+        {plain}
         {checks}
         y = _body({arguments})
     except (RuntimeError, ValueError, TypeError, IndexError) as e:
@@ -130,6 +131,7 @@ def operator(
     stored: Callable[..., Any] | None = None,
     outputs: int | str | Callable[[Mapping[str, Any]], int] = 1,
     states: str = "",
+    plain: tuple[str, str, Mapping[str, Any]] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declares an operator; the module's docstring has an example.
 
@@ -138,6 +140,8 @@ def operator(
     `outputs`, `states`: the results, and the inputs that the operator writes to, see `Declaration`.
     `view`: the result may share memory with an input; otherwise a view is copied.
     `method`: the operator is also a method of NDArray. `name`: MXNet's name, where it is not the body's.
+    `plain`: the test for arguments that need no checks and no conversion, the call of an op on these, which must return
+    no view of an input, and the names that occur in these two expressions.
     `stored(y, *arguments)`: gives the result the storage type that MXNet gives it where the first input is sparse.
     """
 
@@ -179,6 +183,7 @@ def operator(
             arguments=", ".join(arguments),
             checks="\n        ".join(checks) or "pass",
             inputs="".join(f"{n}, " for n in names),
+            plain="pass" if plain is None else f"if out is None and {plain[0]}: return {plain[1]}",
             own="pass" if view or not names else f"y = _own(y, {', '.join(names)})",
             stored="pass"
             if stored is None
@@ -188,6 +193,7 @@ def operator(
         scope |= {"_body": body, "_is_own": is_own, "_explained": explained, "_write": write, "_NDArray": NDArray,
                   "_parse": parse, "_own": _C.own, "_array_of": array_of, "_stored": stored, "_refuse": refuse,
                   "_parameters": ["num_args", *own] if variadic else own}  # fmt: skip
+        scope |= plain[2] if plain else {}
         _OUR_FILES.update((file, body.__code__.co_filename))
         made = describe(made_of(source, public, scope, body, file), Declaration(declared, outputs, states, body))
         made.__qualname__ = public

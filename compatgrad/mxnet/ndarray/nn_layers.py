@@ -11,6 +11,7 @@ import torch
 
 from compatgrad import _C
 
+from .._frontend import fe
 from ..base import MXNetError
 from ._arguments import axes_in, axis_in, check_bias, one_of, public_names, require_shape, required, whole
 from ._operator import op, operator
@@ -22,7 +23,14 @@ _FLOATS = (np.float32, np.float64, np.float16)
 
 
 # ---- fully connected -------------------------------------------------------------------------------------------------
-@operator("data, weight, bias? unless no_bias")
+@operator(
+    "data, weight, bias? unless no_bias",
+    plain=(
+        "_fits(_fe, data, weight, bias, num_hidden, no_bias)",
+        "_linear(data, weight, bias)",
+        {"_fits": _C.dense_fits, "_fe": fe, "_linear": op.linear},
+    ),
+)
 def FullyConnected(data, weight, bias=None, num_hidden=None, no_bias=False, flatten=True):
     """data @ weight.T + bias for weight (num_hidden, in) and bias (num_hidden,).
 
@@ -323,7 +331,14 @@ def Dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):
     return op.dropout_mask(data, mask=kept.expand(data.shape), scale=1 / (1 - p))
 
 
-@operator("data, weight")
+@operator(
+    "data, weight",
+    plain=(
+        "_fits(_fe, data, weight, input_dim, output_dim)",
+        "_embedding(weight, _row_numbers(data, input_dim, weight))",
+        {"_fits": _C.table_fits, "_fe": fe, "_embedding": op.embedding, "_row_numbers": _C.row_numbers},
+    ),
+)
 def Embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sparse_grad=False):
     """Looks up rows of `weight` (input_dim, output_dim) by their numbers in `data`: (*data.shape, output_dim).
 

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._direct import Direct
 from compatgrad.nnabla.functions._checks import check_axis
 from compatgrad.nnabla.functions._sections import POINTWISE
 
@@ -76,7 +77,7 @@ def tanh(x: Array) -> Array:
     return op.tanh(x)
 
 
-@function("ReLU", "x", primitive=True)
+@function("ReLU", "x", primitive=True, direct=Direct({"rule": "choice"}))
 def relu(x: Array, inplace: bool = False) -> Array:
     """max(x, 0), element-wise; the gradient at 0 is 0.
 

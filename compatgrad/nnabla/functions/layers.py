@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._direct import Direct
 from compatgrad.nnabla._documents import documented
 from compatgrad.nnabla.functions.activation import softmax
 from compatgrad.nnabla.functions.arithmetic import batch_matmul
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["affine", "embed", "multi_head_attention"]
 
 
-@function("Affine", "x, weight, bias?", primitive=True)
+@function("Affine", "x, weight, bias?", primitive=True, direct=Direct({"base_axis": 1}))
 def affine(x: Array, weight: Array, bias: Array | None = None, base_axis: int = 1) -> Array:
     """The fully connected layer: x @ weight + bias.
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from compatgrad import _C
 from compatgrad.nnabla._declare import function, op
+from compatgrad.nnabla._direct import Direct
 from compatgrad.nnabla.functions._checks import check_axis, check_broadcast, check_label, check_same_shape
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ __all__ = [
 # The shared sections of functions of scores x and labels `target`, with the classes along an axis of x, by default the
 # last.
 _labels: dict[str, Any] = {"integers": ("target",), "defaults": {"axis": lambda x, target: x.ndim - 1}}
+_of_matrix = Direct({"axis": 1}, shown=(1,), fits=_C.labels_fit)
 
 
 @function("SigmoidCrossEntropy", "x, target", primitive=True, integers=("target",))
@@ -83,7 +86,7 @@ def binary_cross_entropy(x: Array, target: Array) -> Array:
     return op.binary_cross_entropy(x, target)
 
 
-@function("SoftmaxCrossEntropy", "x, target", primitive=True, **_labels)
+@function("SoftmaxCrossEntropy", "x, target", primitive=True, direct=_of_matrix, **_labels)
 def softmax_cross_entropy(x: Array, target: Array, axis: int | None = None) -> Array:
     """-log(softmax(x))[label] along an axis; 0 for labels below 0.
 

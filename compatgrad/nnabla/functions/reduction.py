@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from compatgrad import _C
+from compatgrad.nnabla import context as _context
 from compatgrad.nnabla._declare import function, op
 from compatgrad.nnabla._documents import documented
+from compatgrad.nnabla._frontend import fe
 from compatgrad.nnabla.functions._checks import check_axis
+from compatgrad.nnabla.variable import Variable
 
 if TYPE_CHECKING:
     from compatgrad.nnabla._typing import Array
@@ -75,6 +80,13 @@ def _axes(name: str, axes: Any, x: Any) -> list[int]:
     return list(dict.fromkeys(check_axis(name, a, x.ndim) for a in _listed(axes, x.ndim)))
 
 
+@functools.cache
+def _of_all(spec: Any, op: str, ndim: int) -> object:
+    """The reduction of all axes as a chain of one op."""
+    axes = list(range(ndim))
+    return _C.chain(fe, 1, [(op, (0,), {"axis": axes, "keepdims": False}, spec, (axes, False))], (1,))
+
+
 @function("Sum", "x", primitive=True, defaults=_ALL)
 def _sum(x: Any, axes: Sequence[int] | None = None, keep_dims: bool = False) -> Any:
     return op.sum(x, axis=_axes("sum", axes, x), keepdims=keep_dims)
@@ -91,6 +103,10 @@ def sum(x: Array, axis: int | Sequence[int] | None = None, keepdims: bool = Fals
         >>> F.sum(x, axis=(0, 1), keepdims=True).data
         array([[15.]], dtype=float32)
     """
+    if axis is None and keepdims is False and type(x) is Variable:
+        y = _C.run_chain(_of_all(_sum.spec, "sum", x.ndim), _context.current_ctx, x)
+        if y is not None:
+            return y
     return _sum(x, _listed(axis, x.ndim), keepdims)
 
 
@@ -107,6 +123,10 @@ def mean(x: Array, axis: int | Sequence[int] | None = None, keepdims: bool = Fal
         >>> F.mean(nn.NdArray.from_numpy_array(np.arange(6.0).reshape(2, 3)), axis=0).data
         array([1.5, 2.5, 3.5], dtype=float32)
     """
+    if axis is None and keepdims is False and type(x) is Variable:
+        y = _C.run_chain(_of_all(_mean.spec, "mean", x.ndim), _context.current_ctx, x)
+        if y is not None:
+            return y
     return _mean(x, _listed(axis, x.ndim), keepdims)
 
 

@@ -86,10 +86,14 @@ def _made(
         inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation="str | None"),
     )
 
-    foreign = _C.foreign
+    foreign, call_layer = _C.foreign, _C.call_layer
 
     @functools.wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
+        if len(args) <= position:
+            result = call_layer(fe, _parameter, scope, func, args, kwargs)
+            if result is not NotImplemented:
+                return result
         name = kwargs.pop("name", None)
         # Convert Variables of other frameworks only once: each conversion runs their functions.
         if foreign(fe, args):

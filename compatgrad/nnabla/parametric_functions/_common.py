@@ -9,11 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from compatgrad import _C
+
+from .. import parameter as _parameter
 from ..initializer import ConstantInitializer, UniformInitializer, calc_uniform_lim_glorot
 from ..parameter import _existing, get_parameter, get_parameter_or_create, set_parameter
 from ..variable import Variable
 
 _INT = frozenset((int,))
+_take = _C.take_parameter
 
 # The shared sections of the docstrings of dense layers, and of convolutions, which also have those of `functions`.
 DENSE = """
@@ -67,6 +71,14 @@ def weight(
     if init is None and default is not None:
         init = default(*args)
     return get_parameter_or_create(name, shape, init, True, not fix)
+
+
+def plain_parameters(
+    scope: Any, w_shape: list[int], b_shape: list[int], fix: bool
+) -> tuple[Variable | None, Variable | None]:
+    """What `weight` and `bias` return for W and b of a scope, if both exist with these shapes; else None for one."""
+    grad = not fix and not _parameter.current_no_grad
+    return _take(scope, "W", w_shape, True, grad), _take(scope, "b", b_shape, True, grad)
 
 
 def bias(shape: Sequence[int], init: Any, fix: bool, with_bias: bool = True, name: str = "b") -> Variable | None:

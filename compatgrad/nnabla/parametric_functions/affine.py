@@ -8,15 +8,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import functions as F
+from .. import parameter as _parameter
 from ..functions.binary import BINARY, INCREMENTAL
 from ..initializer import ConstantInitializer, UniformInitializer
 from ..parameter import get_parameter_or_create
+from ..variable import Variable
 from ._api import layer
-from ._common import DENSE, applied, axis_size, bias, decomposed, dense_shapes, glorot, sampled, weight
+from ._common import (
+    DENSE,
+    applied,
+    axis_size,
+    bias,
+    decomposed,
+    dense_shapes,
+    glorot,
+    plain_parameters,
+    sampled,
+    weight,
+)
 
 if TYPE_CHECKING:
     from compatgrad.nnabla._typing import Array, Initializer
-    from compatgrad.nnabla.variable import Variable
 
 __all__ = [
     "affine",
@@ -49,6 +61,12 @@ def affine(
         >>> y.shape, {name: p.shape for name, p in nn.get_parameters().items()}
         ((2, 4), {'affine/W': (3, 4), 'affine/b': (4,)})
     """
+    if type(inp) is Variable and inp.ndim == 2 and type(n_outmaps) is int and base_axis == 1:
+        if with_bias is True and apply_w is None and apply_b is None:
+            shapes = [inp.shape[1], n_outmaps], [n_outmaps]
+            w, b = plain_parameters(_parameter.current_scope, *shapes, fix_parameters)
+            if w is not None and b is not None:
+                return F.affine(inp, w, b)
     outs, n_in, n_out = dense_shapes("affine", inp, n_outmaps, base_axis)
     w = weight("W", [n_in, *outs], w_init, fix_parameters, glorot, rng, n_in, n_out)
     w = applied(apply_w, w)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import functools
+from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compatgrad import _C
+
+from .. import context as _context
 from .. import functions as F
 from .. import parameter
+from .._declare import specs
+from .._frontend import fe
 from ..logger import logger
 from ..parameter import get_parameter
 from ..variable import Variable
 from ._api import layer
-from ._common import bias, glorot, weight
+from ._common import bias, glorot, plain_parameters, weight
 from .affine import affine
 
 if TYPE_CHECKING:
@@ -280,11 +287,46 @@ def lstm_cell(
         >>> h.shape, {name: p.shape for name, p in nn.get_parameters().items()}
         ((2, 4), {'lstm/affine/W': (7, 4, 4), 'lstm/affine/b': (4, 4)})
     """
+    if type(x) is type(h) is type(c) is Variable and x.ndim == h.ndim == c.ndim == 2 and type(state_size) is int:
+        inner = parameter.current_scope.get("affine")
+        if type(inner) is OrderedDict:
+            w_shape = [x.shape[1] + h.shape[1], 4, state_size]
+            w, b = plain_parameters(inner, w_shape, [4, state_size], fix_parameters)
+            if w is not None and b is not None:
+                next_ones = _C.run_chain(_cell(), _context.current_ctx, x, h, c, w, b)
+                if next_ones is not None:
+                    return next_ones
     both = F.concatenate(x, h, axis=1)
     gates = affine(both, (4, state_size), w_init=w_init, b_init=b_init, fix_parameters=fix_parameters)
     enter, leave, keep, new = F.split(gates, axis=1)
     cell = F.sigmoid(keep) * c + F.sigmoid(enter) * F.tanh(new)
     return F.sigmoid(leave) * F.tanh(cell), cell
+
+
+@functools.cache
+def _cell() -> object:
+    """The functions of `lstm_cell` as a chain of ops, from x, h, c, the weights and the bias. The values are numbered:
+    those five, and the results of each step.
+    """
+
+    def step(op: str, *inputs: int, function: str | None = None, args: tuple[Any, ...] = (), **parameters: Any) -> Any:
+        return op, inputs, parameters, None if function is None else specs[function], args
+
+    steps = [
+        step("concat", 0, 1, axis=1, function="Concatenate", args=(1,)),  # 5
+        step("affine", 5, 3, 4, base_axis=1, function="Affine", args=(1,)),  # 6
+        step("unstack", 6, axis=1, function="Split", args=(1,)),  # 7 to 10: enter, leave, keep, new
+        step("sigmoid", 9, function="Sigmoid"),  # 11
+        step("mul", 11, 2),  # 12
+        step("sigmoid", 7, function="Sigmoid"),  # 13
+        step("tanh", 10, function="Tanh"),  # 14
+        step("mul", 13, 14),  # 15
+        step("add", 12, 15),  # 16: the cell
+        step("sigmoid", 8, function="Sigmoid"),  # 17
+        step("tanh", 16, function="Tanh"),  # 18
+        step("mul", 17, 18),  # 19: the state
+    ]
+    return _C.chain(fe, 5, steps, (19, 16))
 
 
 class LSTMCell:

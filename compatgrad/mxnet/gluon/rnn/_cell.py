@@ -118,7 +118,9 @@ class RecurrentCell(Block):
 
     def forward(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
         """One step."""
-        self._counter += 1
+        self.__dict__["_counter"] += (
+            1  # without __setattr__, which would search for blocks and note a change of the block
+        )
         return super().forward(inputs, states)
 
 

@@ -57,7 +57,7 @@ class _Stack:
             at += n
 
     def __call__(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
-        self._counter += 1
+        self.__dict__["_counter"] += 1  # as in RecurrentCell.forward
         after: list[Any] = []
         for cell, before in self._with_states(states):
             if isinstance(cell, BidirectionalCell):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ... import ndarray
 from .._layer_docs import layer
 from ._cell import HybridRecurrentCell
 from ._gates import gru_gates, lstm_gates
@@ -137,7 +138,12 @@ class LSTMCell(GatedCell):
     def hybrid_forward(
         self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
     ) -> tuple[Any, list[Any]]:
-        gates = self._sum(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
+        if F is ndarray:  # the same without names, which arrays do not have
+            rows = 4 * self._hidden_size
+            of_input = F.FullyConnected(inputs, i2h_weight, i2h_bias, rows)
+            gates = F.elemwise_add(of_input, F.FullyConnected(states[0], h2h_weight, h2h_bias, rows))
+        else:
+            gates = self._sum(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
         output, memory = lstm_gates(self, F, gates, states[1], self._activation, self._recurrent_activation)
         return output, [output, memory]
 
