@@ -7,8 +7,8 @@
 
 #include <limits>
 
+#include "core/named.h"
 #include "kernels/raw.h"
-#include "ops/named.h"
 
 namespace cg {
 namespace {
