@@ -16,8 +16,9 @@ namespace {
 
 // Larger blocks would be too much to keep from other programs.
 constexpr size_t kLeast = size_t(1) << 18, kMost = size_t(1) << 28;
-constexpr Spans::Sizes kSmall{.most = 1 << 15, .span = 1 << 18, .room = 1 << 27, .idle = 64};
-constexpr Spans::Sizes kMiddle{.most = kLeast, .span = 1 << 21, .room = 1 << 28, .idle = 32};
+constexpr size_t kMostSmall = 1 << 15;
+constexpr Spans::Sizes kSmall{.span = 1 << 18, .room = 1 << 27, .idle = 64};
+constexpr Spans::Sizes kMiddle{.span = 1 << 21, .room = 1 << 28, .idle = 32};
 
 struct Shared {
   std::mutex lock;
@@ -59,7 +60,7 @@ class Allocator final : public c10::Allocator {
 
   c10::DataPtr allocate(size_t bytes) override {
     void* block = nullptr;
-    if (bytes - 1 < kSmall.most) {  // not 0
+    if (bytes - 1 < kMostSmall) {  // not 0
       const std::lock_guard guard(shared().lock);
       block = shared().small.take(bytes);
     } else if (bytes - 1 < kLeast - 1) {  // neither 0 nor kLeast

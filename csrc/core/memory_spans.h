@@ -14,7 +14,6 @@ namespace cg::memory {
 class Spans {
  public:
   struct Sizes {
-    size_t most;  // bytes of a block
     size_t span;
     size_t room;  // all spans
     size_t idle;  // spans without blocks in use whose pages are kept
@@ -22,7 +21,7 @@ class Spans {
 
   // `most_kept`: bytes; where they are fewer than the room there are no blocks.
   Spans(const Sizes& sizes, size_t most_kept) noexcept;
-  // A block of 1 to `most` bytes, which begins at a multiple of 64; null if there is no room.
+  // A block of at least one byte, which begins at a multiple of 64; null if there is no room.
   void* take(size_t bytes) noexcept;
   bool has(const void* block) const noexcept { return reinterpret_cast<size_t>(block) - begin_ < sizes_.room; }
   // How large the block is.

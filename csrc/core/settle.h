@@ -35,7 +35,9 @@ inline void settle_gradients() {
     compute_unread_gradients();
 }
 
-// Both where an error cannot be told. Without memory the functions wait on, and the next settle() tells it.
+// settle() and settle_gradients() where no exception may leave, such as in destructors. If they fail, for example for
+// want of memory, the functions and gradients keep waiting, and the next settle() or settle_gradients() raises the
+// error.
 void settle_all_quietly() noexcept;
 inline void settle_quietly() noexcept {
   if (postponed || unread_gradients) [[unlikely]]

@@ -42,10 +42,10 @@ struct AsAtTheCall {
 };
 
 at::Tensor values_of(const Scores& s) {
-  at::Tensor y = Run(CG_FIND("matmul")).with("transb", true).of({s.q, s.k}).one();
-  if (s.scale) y = Run(CG_FIND("mul_scalar")).with("value", *s.scale).of({y}).one();
-  if (s.mask.defined()) y = Run(CG_FIND("add")).of({y, s.mask}).one();
-  return s.weights ? Run(CG_FIND("softmax")).with("axis", y.dim() - 1).of({y}).one() : y;
+  at::Tensor y = Named(CG_NAMED("matmul")).with("transb", true)(s.q, s.k);
+  if (s.scale) y = Named(CG_NAMED("mul_scalar")).with("value", *s.scale)(y);
+  if (s.mask.defined()) y = Named(CG_NAMED("add"))(y, s.mask);
+  return s.weights ? Named(CG_NAMED("softmax")).with("axis", y.dim() - 1)(y) : y;
 }
 void compute(const at::Tensor& t, bool unlock) {
   const State u = find(t);
@@ -89,13 +89,13 @@ void fill(const at::Tensor& t, const at::Tensor& values) {
 }
 
 at::Tensor Unread::compute() const {
-  const auto matmul = [] { return Run(CG_FIND("matmul")); };
+  const auto matmul = [] { return Named(CG_NAMED("matmul")); };
   if (kind == OfScores) return values_of(scores);
-  if (kind == OfValuesGradient) return matmul().with("transa", true).of({weights, gy}).one();
-  at::Tensor g = matmul().with("transb", true).of({gy, v}).one();
+  if (kind == OfValuesGradient) return matmul().with("transa", true)(weights, gy);
+  at::Tensor g = matmul().with("transb", true)(gy, v);
   if (kind == OfWeightsGradient) return g;
-  g = Run(CG_FIND("softmax_grad")).with("axis", g.dim() - 1).of({g, weights}).one();
-  return scaled ? Run(CG_FIND("mul_scalar")).with("value", *scaled).of({g}).one() : g;
+  g = Named(CG_NAMED("softmax_grad")).with("axis", g.dim() - 1)(g, weights);
+  return scaled ? Named(CG_NAMED("mul_scalar")).with("value", *scaled)(g) : g;
 }
 
 namespace {
@@ -165,11 +165,11 @@ at::Tensor product(FunctionNode& f, const Scores& s, const at::Tensor& v) {
       v.size(-2) != s.k.size(-2) || v.numel() == 0)
     return {};
   settle();
-  Run run(CG_FIND("attention"));
-  run.with("scale", s.factor()).of({s.q, s.k, v, s.mask});
+  Named attention(CG_NAMED("attention"));
+  attention.with("scale", s.factor());
   const Unlocked unlocked(true);
   const kernels::OneThread one;
-  return run.one();
+  return attention(s.q, s.k, v, s.mask);
 }
 
 }  // namespace
@@ -187,16 +187,16 @@ void read_inputs(VarsRef in) {
 
 at::Tensor join_attention(FunctionNode& f, VarsRef in) {
   const OpInfo* const op = f.info();
-  const bool matmul = op == CG_FIND("matmul");
+  const bool matmul = op == CG_NAMED("matmul");
   if (in.empty() || in.size() > 2 || (!unread && !matmul)) return {};
   const State a = find(in[0].data), b = in.size() == 2 ? find(in[1].data) : nullptr;
   if (matmul && !a && !b) return begin(f, in);
   if ((a && b) || !(a ? a : b) || (a ? a : b)->kind != Unread::OfScores) return {};
-  if (op == CG_FIND("add")) return a ? add_mask(in[0].data, a->scores, in[1]) : add_mask(in[1].data, b->scores, in[0]);
+  if (op == CG_NAMED("add")) return a ? add_mask(in[0].data, a->scores, in[1]) : add_mask(in[1].data, b->scores, in[0]);
   if (!a) return {};
   if (matmul) return product(f, a->scores, in[1].data);
-  if (op == CG_FIND("mul_scalar")) return scale(f, in[0].data, a->scores);
-  return op == CG_FIND("softmax") ? normalize(f, in[0].data, a->scores) : at::Tensor();
+  if (op == CG_NAMED("mul_scalar")) return scale(f, in[0].data, a->scores);
+  return op == CG_NAMED("softmax") ? normalize(f, in[0].data, a->scores) : at::Tensor();
 }
 
 }  // namespace cg

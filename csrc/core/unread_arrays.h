@@ -2,7 +2,7 @@
 #pragma once
 #include <c10/core/Scalar.h>
 
-#include "core/op.h"
+#include "core/named.h"
 #include "core/unread.h"
 
 namespace cg::unread_arrays {
@@ -33,38 +33,10 @@ at::Tensor make(Unread u, at::IntArrayRef sizes, const at::Tensor& like);
 // Gives such an array its values.
 void fill(const at::Tensor& t, const at::Tensor& values);
 
-// A call of an op for tensors.
-class Run {
- public:
-  explicit Run(const OpInfo* op) : f_(op->create()) {}
-  template <class V>
-  Run& with(std::string_view name, V value) {
-    for (const ParamInfo& p : f_->info()->params)
-      if (p.name == name) *static_cast<V*>(p.address(f_->params())) = std::move(value);
-    return *this;
-  }
-  Run& of(std::initializer_list<at::Tensor> xs) {
-    for (const at::Tensor& x : xs) in_.emplace_back(x);
-    return *this;
-  }
-  Tensors all() { return f_->forward(in_); }
-  at::Tensor one() { return std::move(all()[0]); }
-
- private:
-  Ref<FunctionNode> f_;
-  Vars in_;
-};
 template <class V>
 const V& parameter(FunctionNode& f, size_t k = 0) {
   return *static_cast<const V*>(f.info()->params[k].address(f.params()));
 }
-// An op, which is looked up once.
-#define CG_FIND(NAME)                        \
-  ([]() -> const OpInfo* {                   \
-    static const OpInfo* op = find_op(NAME); \
-    return op;                               \
-  }())
-
 inline bool same_heads(const at::Tensor& a, const at::Tensor& b) {
   return a.dim() == b.dim() && a.sizes().slice(0, a.dim() - 2) == b.sizes().slice(0, b.dim() - 2);
 }

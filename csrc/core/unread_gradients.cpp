@@ -88,12 +88,12 @@ bool of_scores(FunctionNode& f, const Unread& g, Tensors& gxs, c10::ArrayRef<boo
   };
   if (!unchanged(q, s.q) || !unchanged(b.defined() && !transb ? b.transpose(-1, -2) : b, s.k)) return false;
   settle();
-  Run run(CG_FIND("attention_grad"));
-  run.with("scale", s.factor()).of({g.gy, s.q, s.k, g.v, s.mask});
+  Named attention_grad(CG_NAMED("attention_grad"));
+  attention_grad.with("scale", s.factor());
   Tensors all;
   {
     const Unlocked unlocked(true);
-    all = run.all();
+    all = attention_grad.all(g.gy, s.q, s.k, g.v, s.mask);
   }
   if (wanted[0]) gxs[0] = all[0];
   if (wanted[1]) gxs[1] = transb ? all[1] : all[1].transpose(-1, -2);
@@ -109,12 +109,12 @@ bool join_attention_backward(FunctionNode& f, const Tensors& gys, Tensors& gxs, 
   const OpInfo* const op = f.info();
   const at::Tensor& gy = gys[0];
   const State g = find(gy);
-  if (!g) return op == CG_FIND("matmul") && of_product(f, gy, gxs, wanted);
-  if (op == CG_FIND("softmax")) return of_softmax(f, *g, gy, gxs);
+  if (!g) return op == CG_NAMED("matmul") && of_product(f, gy, gxs, wanted);
+  if (op == CG_NAMED("softmax")) return of_softmax(f, *g, gy, gxs);
   if (g->kind != Unread::OfScoresGradient) return false;
-  if (op == CG_FIND("add")) return of_mask(f, gy, gxs, wanted);
-  if (op == CG_FIND("mul_scalar")) return of_scale(f, *g, gy, gxs);
-  return op == CG_FIND("matmul") && of_scores(f, *g, gxs, wanted);
+  if (op == CG_NAMED("add")) return of_mask(f, gy, gxs, wanted);
+  if (op == CG_NAMED("mul_scalar")) return of_scale(f, *g, gy, gxs);
+  return op == CG_NAMED("matmul") && of_scores(f, *g, gxs, wanted);
 }
 
 void compute_unread_gradients() {

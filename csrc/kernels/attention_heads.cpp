@@ -15,17 +15,8 @@ constexpr int kLanes = 2 * L;  // rows of q at a time
 
 // simd::exp for x <= 0 or NaN.
 CG_INLINE V exp_of(const V& x) {
-  using Bits = unsigned __attribute__((vector_size(4 * L)));
-  const V shifted = x * 1.44269504f + 12582912.0f;
-  const V n = shifted - 12582912.0f;
-  const V r = n * 2.12194440e-4f + (n * -0.693359375f + x);
-  V p = r * (1.0f / 5040) + 1.0f / 720;
-  p = p * r + 1.0f / 120;
-  p = p * r + 1.0f / 24;
-  p = p * r + 1.0f / 6;
-  p = p * r + 0.5f;
-  p = p * r * r + r;
-  const V power = reinterpret_cast<V>((reinterpret_cast<Bits>(shifted) + 127u) << 23);
+  V power, p;
+  simd::detail::reduce_exp(x, power, p);
   const V y = power * p + power;
   return x < -87.0f ? V{} : y;
 }

@@ -56,19 +56,37 @@ CG_INLINE T pick(bool c, T a, T b) {
 // exp(x) = power (1 + p), with power = 2^n and |x - n ln 2| <= ln 2 / 2, for |x| < 88. p is the Taylor sum to the
 // seventh power, exact to a unit in the last place of p itself. Fused multiply-adds are written explicitly, so that
 // every processor computes the same numbers; they are one instruction on processors with AVX2, and a function of the C
-// library on others.
-CG_INLINE void reduce_exp(float x, float& power, float& p) {
-  const float shifted = __builtin_fmaf(x, 1.44269504f, 12582912.0f);  // 1.5 * 2^23: rounds to an integer
-  const float n = shifted - 12582912.0f;
-  const float r = __builtin_fmaf(n, 2.12194440e-4f, __builtin_fmaf(n, -0.693359375f, x));  // ln 2 in two parts
-  p = __builtin_fmaf(r, 1.0f / 5040, 1.0f / 720);
-  p = __builtin_fmaf(p, r, 1.0f / 120);
-  p = __builtin_fmaf(p, r, 1.0f / 24);
-  p = __builtin_fmaf(p, r, 1.0f / 6);
-  p = __builtin_fmaf(p, r, 0.5f);
-  p = __builtin_fmaf(p * r, r, r);
-  power = from_bits((bits(shifted) + 127u) << 23);  // the low bits of `shifted` are n
+// library on others. V: float, or a vector of floats, for code that runs only where a product and a sum of vectors are
+// one instruction.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"  // vectors never cross the boundary of a function: these are inlined
+template <class V, class A, class B>
+CG_INLINE V product_sum(const V& a, const A& b, const B& c) {
+  if constexpr (std::is_same_v<V, float>)
+    return __builtin_fmaf(a, b, c);
+  else
+    return a * b + c;
 }
+template <class V>
+CG_INLINE void reduce_exp(const V& x, V& power, V& p) {
+  const V shifted = product_sum(x, 1.44269504f, 12582912.0f);  // 1.5 * 2^23: rounds to an integer
+  const V n = shifted - 12582912.0f;
+  const V r = product_sum(n, 2.12194440e-4f, product_sum(n, -0.693359375f, x));  // ln 2 in two parts
+  p = product_sum(r, 1.0f / 5040, 1.0f / 720);
+  p = product_sum(p, r, 1.0f / 120);
+  p = product_sum(p, r, 1.0f / 24);
+  p = product_sum(p, r, 1.0f / 6);
+  p = product_sum(p, r, 0.5f);
+  const V pr = p * r;
+  p = product_sum(pr, r, r);
+  if constexpr (std::is_same_v<V, float>) {
+    power = from_bits((bits(shifted) + 127u) << 23);  // the low bits of `shifted` are n
+  } else {
+    using Bits = decltype(x < x);  // a vector of integers
+    power = reinterpret_cast<V>((reinterpret_cast<Bits>(shifted) + 127) << 23);
+  }
+}
+#pragma GCC diagnostic pop
 }  // namespace detail
 
 // Exact to three units in the last place for -87 < x < 88; below the result is 0, above it is infinity.

@@ -1,4 +1,4 @@
-// What a kernel of convolutions computes from the other two.
+// A convolution has an image, filters and a map (its result); a kernel computes one of them from the other two.
 #pragma once
 
 namespace cg::kernels {

@@ -34,6 +34,15 @@ struct WindowSizes {
   // axes the range of the image that its window covers, or the range of windows that contain it.
   struct Place {
     int64_t plane, at[3], from[3], stop[3];
+    // The sum of the range of an image or a map of `sizes`.
+    template <class C, class T>
+    CG_FN C sum(const T* x, const int64_t* sizes) const {
+      C sum = 0;
+      for (int64_t i = from[0]; i < stop[0]; ++i)
+        for (int64_t j = from[1]; j < stop[1]; ++j)
+          for (int64_t l = from[2]; l < stop[2]; ++l) sum += widen(x[(i * sizes[1] + j) * sizes[2] + l]);
+      return sum;
+    }
   };
   template <bool in_map, int axes = 3>
   CG_FN Place place(int64_t k) const {
@@ -74,13 +83,8 @@ struct WindowSums {
   T* y;
   const T* x;
   CG_FN void operator()(int64_t k) const {
-    const auto [plane, at, from, stop] = size.template place<true>(k);
-    const T* p = x + plane * size.image_size();
-    C sum = 0;
-    for (int64_t i = from[0]; i < stop[0]; ++i)
-      for (int64_t j = from[1]; j < stop[1]; ++j)
-        for (int64_t l = from[2]; l < stop[2]; ++l) sum += widen(p[(i * size.image[1] + j) * size.image[2] + l]);
-    y[k] = narrow<T>(sum / divisor);
+    const auto window = size.template place<true>(k);
+    y[k] = narrow<T>(window.template sum<C>(x + window.plane * size.image_size(), size.image) / divisor);
   }
 };
 // Adds elements begin, begin + step, ... of a row to those of a line. The step may be a compile-time constant.
@@ -140,13 +144,8 @@ struct WindowSpread {
   T* y;
   const T* x;
   CG_FN void operator()(int64_t k) const {
-    const auto [plane, at, from, stop] = size.template place<false>(k);
-    const T* p = x + plane * size.map_size();
-    C sum = 0;
-    for (int64_t i = from[0]; i < stop[0]; ++i)
-      for (int64_t j = from[1]; j < stop[1]; ++j)
-        for (int64_t l = from[2]; l < stop[2]; ++l) sum += widen(p[(i * size.map[1] + j) * size.map[2] + l]);
-    y[k] = narrow<T>(sum / divisor);
+    const auto windows = size.template place<false>(k);
+    y[k] = narrow<T>(windows.template sum<C>(x + windows.plane * size.map_size(), size.map) / divisor);
   }
 };
 template <class T>

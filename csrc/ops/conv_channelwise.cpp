@@ -5,10 +5,10 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sum.h>
 
+#include "core/named.h"
 #include "ops/axes.h"
 #include "ops/conv_depthwise.h"
 #include "ops/conv_ways.h"
-#include "ops/named.h"
 
 namespace cg {
 namespace {

@@ -14,11 +14,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/named.h"
 #include "kernels/trace.h"
 #include "ops/crf_chain.h"
 #include "ops/gather.h"
 #include "ops/index.h"
-#include "ops/named.h"
 
 namespace cg {
 namespace {

@@ -13,11 +13,11 @@
 #include <ATen/ops/zeros.h>
 
 #include "core/mode.h"
+#include "core/named.h"
 #include "kernels/raw.h"
 #include "kernels/trace.h"
 #include "ops/ctc_chain.h"
 #include "ops/index.h"
-#include "ops/named.h"
 
 namespace cg {
 namespace {

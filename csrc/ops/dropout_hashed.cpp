@@ -6,9 +6,9 @@
 #include <ATen/ops/native_dropout.h>
 #include <ATen/ops/native_dropout_backward.h>
 
+#include "core/named.h"
 #include "kernels/raw.h"
 #include "kernels/simd.h"
-#include "ops/named.h"
 
 namespace cg {
 namespace {

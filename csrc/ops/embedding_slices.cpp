@@ -1,7 +1,7 @@
 // Slices of a table by index, with the arguments of nnabla's embed: the indices first, then a table with any number of
 // axes.
 #include "core/deferred.h"
-#include "ops/named.h"
+#include "core/named.h"
 
 namespace cg {
 namespace {

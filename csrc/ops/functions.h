@@ -178,4 +178,10 @@ inline int64_t wrap_axis(int64_t axis, int64_t ndim) { return c10::maybe_wrap_di
 // base_axis as a nonnegative number. Not checked: callers check it, with their own error messages.
 inline int64_t wrap_base_axis(int64_t axis, int64_t ndim) { return axis < 0 ? axis + ndim : axis; }
 
+// `x` reshaped; returns `x` if it already has the shape.
+template <class T>
+T shaped(const T& x, at::IntArrayRef sizes) {
+  return x.sizes() == sizes ? x : reshape(x, sizes);
+}
+
 }  // namespace cg

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
+#include "core/named.h"
 #include "kernels/trace.h"
-#include "ops/named.h"
 
 namespace cg {
 namespace {

@@ -77,7 +77,8 @@ struct Mean {
       const at::IntArrayRef sizes = c.in_sizes(0);
       if constexpr (std::is_same_v<T, Tensor>)
         if (Tensor gx = spread(c.gy(), sizes); gx.defined()) return gx;
-      const T g = c.gy() * (1.0 / static_cast<double>(reduced_elements(sizes, axis)));
+      // A gradient without elements has the factor 1: its own gradient would be 0 / 0.
+      const T g = c.gy() * (1.0 / static_cast<double>(std::max<int64_t>(reduced_elements(sizes, axis), 1)));
       return broadcast_to(restore_axes(g, sizes, axis, keepdims), sizes);
     });
   }

@@ -10,9 +10,9 @@
 #include <ATen/ops/stack.h>
 
 #include "core/deferred.h"
+#include "core/named.h"
 #include "ops/dense_product.h"
 #include "ops/gates.h"
-#include "ops/named.h"
 
 namespace cg {
 namespace {

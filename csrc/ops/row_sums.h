@@ -1,6 +1,6 @@
 // Gradients that are sums over rows (Ctx::grad_of_rows).
 #pragma once
-#include "ops/named.h"
+#include "core/named.h"
 
 namespace cg {
 

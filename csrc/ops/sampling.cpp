@@ -8,9 +8,9 @@
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/stack.h>
 
+#include "core/named.h"
 #include "kernels/trace.h"
 #include "ops/index.h"
-#include "ops/named.h"
 
 namespace cg {
 namespace {

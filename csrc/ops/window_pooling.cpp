@@ -2,9 +2,9 @@
 // these axes.
 #include <ATen/ops/tensor.h>
 
+#include "core/named.h"
 #include "kernels/kernel.h"
 #include "kernels/only_shape.h"
-#include "ops/named.h"
 #include "ops/pool.h"
 
 namespace cg {

@@ -291,3 +291,14 @@ def test_a_tracer_sees_numbers():
 
     graph = make_fx(lambda t: _C.op("mul_scalar")(_C.Variable(t, False), value=0.5).tensor)(torch.ones(3))
     assert "0.5" in graph.code
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0)])
+def test_the_second_derivative_of_an_empty_mean_is_zero(shape):
+    """As in torch."""
+    x = _C.Variable(torch.zeros(shape), True)
+    gy = _C.Variable(torch.ones(()), True)
+    (gx,) = gradients([_C.op("mean")(x)], [x], [gy], record=True)
+    assert gx.tensor.shape == shape
+    (ggy,) = gradients([gx], [gy], [_C.Variable(torch.ones(shape), False)])
+    assert ggy.tensor.item() == 0

@@ -1,6 +1,6 @@
-// Calls an op of another file by its name: `named("sum_pooling").with("ksize", k)(x)`.
+// Calls an op of another file by its name: `Named(CG_NAMED("sum_pooling")).with("ksize", k)(x)`.
 #pragma once
-#include "ops/functions.h"
+#include "core/op.h"
 
 namespace cg {
 
@@ -21,26 +21,28 @@ class Named {
   // Returns the first output: on tensors only forward runs, on Vars the op is recorded if the current mode says so.
   template <class... X>
   Tensor operator()(const Tensor& x, const X&... xs) {
-    return std::move(node_->forward(all_inputs({Var(x), Var(xs)...}))[0]);
+    return std::move(node_->forward(inputs(x, xs...))[0]);
   }
   template <class... X>
   Var operator()(const Var& x, const X&... xs) {
-    return std::move(node_->apply(all_inputs({x, Var(xs)...}))[0]);
+    return std::move(node_->apply(inputs(x, xs...))[0]);
   }
   // Returns all outputs.
   template <class... X>
   Tensors all(const Tensor& x, const X&... xs) {
-    return node_->forward(all_inputs({Var(x), Var(xs)...}));
+    return node_->forward(inputs(x, xs...));
   }
   template <class... X>
   Vars all(const Var& x, const X&... xs) {
-    return node_->apply(all_inputs({x, Var(xs)...}));
+    return node_->apply(inputs(x, xs...));
   }
 
  private:
   // The inputs including those that are left out, because backward addresses inputs by their numbers.
-  Vars all_inputs(std::initializer_list<Var> given) const {
-    Vars in(given.begin(), given.end());
+  template <class... X>
+  Vars inputs(const X&... xs) const {
+    Vars in;
+    (in.emplace_back(xs), ...);
     if (static_cast<int>(in.size()) < info_->inputs) in.resize(info_->inputs);
     return in;
   }
@@ -54,11 +56,5 @@ class Named {
     static const OpInfo* const info = find_op(NAME); \
     return info;                                     \
   }())
-
-// `x` reshaped; returns `x` if it already has the shape.
-template <class T>
-T shaped(const T& x, at::IntArrayRef sizes) {
-  return x.sizes() == sizes ? x : reshape(x, sizes);
-}
 
 }  // namespace cg
