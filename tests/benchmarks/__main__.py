@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import typing
 
 from tests.benchmarks import chain, data, large, recorded, second, worker
 
@@ -172,6 +173,9 @@ TARGETS = {
 class Worker:
     """A process of one framework that times workloads on request."""
 
+    paces: typing.ClassVar[dict[str, float]] = {}  # interpreter -> the least time of the loop of `pace`
+    slow = 0  # samples that are from a slow core, of all processes
+
     def __init__(self, command: list[str]):
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -179,13 +183,21 @@ class Worker:
 
     def seconds(self, name: str, inner: int, samples: int) -> float | None:
         """The median seconds of a step; None if the process has no program for the workload."""
-        return self._answer({"name": name, "inner": inner, "samples": samples})
+        interpreter = self.process.args[0]
+        request = {"name": name, "inner": inner, "samples": samples}
+        if interpreter in Worker.paces:
+            request["pace"] = Worker.paces[interpreter]
+        answer = self._answer(request)
+        if "pace" in answer:
+            Worker.paces[interpreter] = answer["pace"]
+            Worker.slow += answer["slow"]
+        return answer["value"]
 
     def growth(self, name: str) -> float | None:
         """The bytes by which a program and its first steps raise the peak of the process's memory, or None."""
-        return self._answer({"name": name, "steps": 3})
+        return self._answer({"name": name, "steps": 3})["value"]
 
-    def _answer(self, request: dict[str, object]) -> float | None:
+    def _answer(self, request: dict[str, object]) -> dict[str, typing.Any]:
         assert self.process.stdin and self.process.stdout
         try:
             self.process.stdin.write(json.dumps(request) + "\n")
@@ -196,7 +208,7 @@ class Worker:
         answer = json.loads(line) if line else {"error": f"ended with {self.process.wait()}"}
         if "error" in answer:
             raise RuntimeError(f"{request['name']}: {' '.join(map(str, self.process.args))}: {answer['error']}")
-        return answer["value"]
+        return answer
 
     def close(self) -> None:
         assert self.process.stdin
@@ -483,6 +495,8 @@ def main():
         if chosen({name: None}, "memory"):
             growths = measure_growths(name, rounds, available("recurrent" if name in RECURRENT else "large"))
             add(name, growths, "MB", 1e-6, target=1.0)
+    if Worker.slow:
+        print(f"{Worker.slow} samples are from a core that others slowed all the time", file=sys.stderr)
     missed, aimed = (sum(row["met"] in kinds for row in result) for kinds in ([False], [False, True]))
     if args.json:
         text = json.dumps(recorded.merged(args.json, result, limits, args.threads, rounds), indent=1)
