@@ -125,8 +125,10 @@ def test_functions_without_a_caffe_layer(tmp_path):
         caffe.export(F.exp, [x], str(tmp_path))
     with pytest.raises(NotImplementedError):
         caffe.export(F.add, [x, x])
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="args must be a list of one Variable, got ndarray"):
         caffe.export(F.relu, [np.zeros(1)])
+    with pytest.raises(AssertionError, match="must return a Variable or a list of these, got float"):
+        caffe.export(lambda x: 1.0, [x])
     caffe.export(F.relu, [x])  # without a directory, nothing is written
 
 

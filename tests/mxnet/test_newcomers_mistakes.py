@@ -120,6 +120,13 @@ def test_a_name_in_place_of_a_symbol_is_refused_in_words():
             mx.gluon.SymbolBlock(outputs, inputs)
 
 
+def test_errors_name_what_came():
+    with pytest.raises(TypeError, match="rotation_degrees of a single image must be a number, got NDArray"):
+        mx.image.imrotate(mx.nd.ones((3, 4, 4)), mx.nd.ones(1))
+    with pytest.raises(ValueError, match="subok True, got 'C', 'unsafe' and True"):
+        mx.np.ones(2).astype("int32", order="C")
+
+
 def test_inputs_of_a_symbol_block():
     y = mx.sym.var("x") + mx.sym.var("y")
     block = mx.gluon.SymbolBlock(y, [mx.sym.var("x"), mx.sym.var("y")])

@@ -248,14 +248,16 @@ def export(
     Source: `chainer.exporters.caffe.export` of Chainer 7.8.1.
     """
     if not isinstance(args, (tuple, list)) or not all(isinstance(x, Variable) for x in args):
-        raise AssertionError("exporters.caffe.export: args must be a list of one Variable")
+        kinds = ", ".join(type(x).__name__ for x in args) if isinstance(args, (tuple, list)) else type(args).__name__
+        raise AssertionError(f"exporters.caffe.export: args must be a list of one Variable, got {kinds}")
     if len(args) != 1:
         raise NotImplementedError(f"exporters.caffe.export: args must hold one Variable, not {len(args)}")
     with _InputArrays() as arrays, chainer.force_backprop_mode(), chainer.using_config("train", False):
         outputs = model(*args)
     outputs = [outputs] if isinstance(outputs, Variable) else outputs
     if not isinstance(outputs, (tuple, list)) or not all(isinstance(y, Variable) for y in outputs):
-        raise AssertionError("exporters.caffe.export: the model must return Variables")
+        kind = type(outputs).__name__
+        raise AssertionError(f"exporters.caffe.export: the model must return a Variable or a list of these, got {kind}")
     writer = _Writer(arrays.of)
     for func in _functions_in_order(outputs):
         writer.add(func)

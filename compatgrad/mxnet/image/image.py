@@ -460,7 +460,8 @@ def imrotate(src: nd.NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom
     single = src.ndim == 3
     if single:
         if not isinstance(rotation_degrees, Number):
-            raise TypeError("imrotate: the angle of a single image must be a number")
+            kind = type(rotation_degrees).__name__
+            raise TypeError(f"imrotate: rotation_degrees of a single image must be a number, got {kind}")
         src = src.expand_dims(axis=0)
     elif src.ndim != 4:
         raise ValueError(f"imrotate: expected an image or a batch of images, 3 or 4 axes, got shape {src.shape}")

@@ -77,7 +77,10 @@ class Augmenter:
         areas = self.min_random_area, self.max_random_area
         self.draws_area = self.random_resized_crop and (areas != (1, 1) or self.ratios != (1, 1))
         if self.draws_area and not (0 < self.ratios[0] <= self.ratios[1] and areas[0] <= areas[1]):
-            raise self._error("random_resized_crop: expected positive aspect ratios, and no minimum above its maximum")
+            raise self._error(
+                "random_resized_crop: expected positive aspect ratios, and no minimum above its maximum, got ratios "
+                f"{self.ratios} and areas {areas}"
+            )
         self.recolours = bool(self.brightness > 0 or self.contrast > 0 or self.saturation > 0)
         self.shifts = bool(self.random_h or self.random_s or self.random_l)
         if self.shape[0] != 3 and (self.recolours or self.shifts or self.pca_noise > 0):

@@ -242,7 +242,8 @@ class ndarray(NDArray):
         if isinstance(order, bool):  # mx.nd's astype has `copy` as its second argument
             copy = order
         elif order != "K" or casting != "unsafe" or not subok:
-            raise ValueError("astype: order must be 'K', casting 'unsafe' and subok True")
+            got = f"{order!r}, {casting!r} and {subok!r}"
+            raise ValueError(f"astype: order must be 'K', casting 'unsafe' and subok True, got {got}")
         wanted = torch_dtype(dtype, "astype: dtype")
         if self.tensor.dtype == wanted:
             return op.copy(self) if copy else self
