@@ -10,6 +10,8 @@ _Mode = Literal["enable_backprop", "debug", "type_check", "lazy_grad_sum", "trai
 _ArrayT = TypeVar("_ArrayT", bound=Array)
 _Hook = Callable[[Any], object]
 
+class OutOfMemoryError(MemoryError, RuntimeError): ...
+
 class Variable:
     tensor: Any
     array: Any

@@ -150,13 +150,13 @@ PyObject* call(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, P
   } catch (const c10::Error& e) {
     if (b->fallback) return fall_back();
     set_error_from_exception();
-    const bool later = b->frontend->deferred;  // all errors of nnabla's C++ code are RuntimeErrors
-    const bool index = PyErr_ExceptionMatches(PyExc_IndexError);
+    const bool later = b->frontend->deferred, index = PyErr_ExceptionMatches(PyExc_IndexError);
     if ((later || index || PyErr_ExceptionMatches(PyExc_RuntimeError)) &&
         !PyErr_ExceptionMatches(PyExc_NotImplementedError))
-      PyErr_Format(later   ? PyExc_RuntimeError
-                   : index ? PyExc_IndexError
-                           : PyExc_ValueError,
+      PyErr_Format(PyErr_ExceptionMatches(out_of_memory_error()) ? out_of_memory_error()
+                   : later                                       ? PyExc_RuntimeError  // as all of nnabla's C++ code
+                   : index                                       ? PyExc_IndexError
+                                                                 : PyExc_ValueError,
                    "%s%s: %s", b->info->name, describe(in).c_str(), e.what_without_backtrace());
     return nullptr;
   } catch (...) {

@@ -129,6 +129,7 @@ PyMODINIT_FUNC PyInit__C() {
       if (PyModule_AddType(m.get(), t) < 0) throw PyError();
     }
     if (!init_output_type()) throw PyError();
+    if (PyModule_AddObjectRef(m.get(), "OutOfMemoryError", out_of_memory_error()) < 0) throw PyError();
     // Makes `ndarray * Variable` call the Variable's method.
     Obj priority = Obj::steal(PyLong_FromLong(200));
     if (PyDict_SetItemString(VariableType.tp_dict, "__array_priority__", priority.get()) < 0) throw PyError();

@@ -2,6 +2,7 @@
 #include <torch/csrc/Exceptions.h>
 
 #include <cstdarg>
+#include <cstring>
 
 #include "python/common.h"
 
@@ -50,7 +51,21 @@ Items::Items(PyObject* o, const char* name) {
   o_ = Obj::steal(PySequence_Fast(o, name));
 }
 
+PyObject* out_of_memory_error() {
+  static PyObject* const type = [] {
+    const Obj bases = Obj::steal(PyTuple_Pack(2, PyExc_MemoryError, PyExc_RuntimeError));
+    const char* doc = "There is no memory for a tensor.";
+    return Obj::steal(PyErr_NewExceptionWithDoc("compatgrad._C.OutOfMemoryError", doc, bases.get(), nullptr)).release();
+  }();
+  return type;
+}
+
 static PyObject* type_of_error(const std::exception& e) {
+  // On the CPU torch raises an ordinary error.
+  if (const auto* torchs = dynamic_cast<const c10::Error*>(&e))
+    if (dynamic_cast<const c10::OutOfMemoryError*>(&e) ||
+        std::strstr(torchs->what_without_backtrace(), "DefaultCPUAllocator: can't allocate"))
+      return out_of_memory_error();
   if (dynamic_cast<const c10::IndexError*>(&e)) return PyExc_IndexError;
   if (dynamic_cast<const c10::ValueError*>(&e) || dynamic_cast<const std::invalid_argument*>(&e))
     return PyExc_ValueError;

@@ -73,6 +73,8 @@ class Obj {
 
 // Runs `f`, called from Python, and converts C++ exceptions to Python exceptions.
 void set_error_from_exception();
+// The type of the error for tensors without memory: a MemoryError, as NumPy raises, and a RuntimeError, as torch does.
+PyObject* out_of_memory_error();
 template <class F, class R>
 R guarded(R failed, F&& f) {
   try {
