@@ -4,6 +4,7 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/floor.h>
 
 #include "core/arithmetic.h"
 #include "core/mode.h"
@@ -87,7 +88,8 @@ at::Tensor cast_input(const Call& call, size_t i, at::Tensor t) {
   // Few kernels support the unsigned types of more than 8 bits.
   const at::ScalarType dtype = t.scalar_type();
   const bool kept = at::isIntegralType(dtype, false) && (dtype == at::kByte || at::isSignedType(dtype));
-  return kept ? t : read(t).to(at::kLong);
+  if (kept) return t;
+  return (call.floors && at::isFloatingType(dtype) ? at::floor(read(t)) : read(t)).to(at::kLong);
 }
 at::Tensor cast_real(const Call& call, at::Tensor t) {
   const at::ScalarType dtype = t.scalar_type();
@@ -141,6 +143,7 @@ Tensors FunctionNode::infer(VarsRef in) {
 void FunctionNode::describe_inputs(Call& call) const {
   const OpInfo* i = info();
   call.integers = i ? i->integers : Mask();
+  call.floors = i && i->floors;
   call.any_dtype = !i || i->any_dtype;
 }
 

@@ -109,7 +109,7 @@ struct Call {
   c10::SmallVector<Ref<Store>, 1> outputs;  // these outlive the output nodes
   at::ScalarType real = at::kFloat;         // the type that floating inputs are cast to
   Mask integers;
-  bool any_dtype = false, need_grad = false;
+  bool any_dtype = false, need_grad = false, floors = false;
   bool again = false;            // runs again for a gradient, with the random numbers of the last run
   bool keeps_inputs = false;     // passes that free memory do not free its inputs
   at::Tensor rng_before;         // the random state before the last forward, if that may have to run again
@@ -129,6 +129,10 @@ extern bool global_recompute;
 
 // A tensor with a shape but without data.
 at::Tensor hollow(at::IntArrayRef sizes, at::ScalarType dtype, at::Device device);
+inline at::Tensor hollow(const at::Tensor& like) { return hollow(like.sizes(), like.scalar_type(), like.device()); }
+inline at::Tensor hollow(at::IntArrayRef sizes, const at::Tensor& like) {
+  return hollow(sizes, like.scalar_type(), like.device());
+}
 Ref<VariableNode> make_deferred(Ref<Store> store, int need_grad);
 Ref<VariableNode> output_node(FunctionNode& f, size_t j);  // a new node if the old one was deleted
 // The variable as an input of functions: its data if functions run at once, otherwise a hollow tensor. With `f`: as

@@ -16,9 +16,11 @@
 //   that backward reads, as `params()` lists parameters.
 // - `static constexpr Mask optional = in_bit(2)`: input 2 may be left out (an undefined Tensor).
 // - `static constexpr bool any_dtype = true`: the inputs may differ in dtype (indices, labels).
-// - `static constexpr Mask integers = in_bit(1)`: input 1 is indices or labels.
-// - `infer`, with the signature of `forward`, for ops that torch's meta device cannot run: its inputs have no data, and
-//   only shapes and dtypes of its results are used.
+// - `static constexpr Mask integers = in_bit(1)`: input 1 is indices or labels. The fraction of floats is cut off; with
+//   `static constexpr bool floors = true` they are rounded down.
+// - `infer`, with the signature of `forward`: its inputs have no data, and only shapes and dtypes of its results are
+//   used. Without it, `forward` runs on torch's meta device, which imports sympy for most functions: 30 MB and a
+//   second. An undefined tensor, or no tensor, leaves the answer, which is mostly an error, to that device.
 // - `static constexpr Mask reuses = in_bit(0)`: backward reads input 0 once, by c.in(0, true) (an output: c.out). If
 //   nobody else needs it, may_overwrite() is then true for it.
 // - `forward_into(y, ...)` writes the result into y, which may be one of the inputs, if a pass is about to free it.
@@ -110,6 +112,7 @@ struct OpInfo {
   FunctionNode* (*create)();
   mutable void* override_backward = nullptr;  // a user's replacement, owned by the binding
   bool real = false;                          // the gradient formula is wrong for complex numbers
+  bool floors = false;                        // whether `integers` are rounded down
   c10::SmallVector<ParamInfo, 1> stored{};    // tensors that forward stores in the op for backward
 };
 
@@ -147,19 +150,14 @@ struct OpNode final : FunctionNode {
       return Op::saves;
   }
   Tensors infer(VarsRef in) override {
-    if constexpr (requires { &Op::infer; })
-      return call(in, std::make_index_sequence<Traits::arity>(), [this](const auto&... x) { return op.infer(x...); });
-    else
-      return FunctionNode::infer(in);
+    if constexpr (requires { &Op::infer; }) {
+      Tensors ys = call(in, [this](const auto&... x) { return op.infer(x...); });
+      if (!ys.empty() && ys[0].defined()) return ys;
+    }
+    return FunctionNode::infer(in);
   }
   Tensors forward(VarsRef in) override {
-    if constexpr (Traits::list) {
-      c10::SmallVector<Tensor, 8> ts;
-      for (const Var& x : in) ts.push_back(x.data);
-      return pack(op.forward(TensorList(ts.data(), ts.size())));
-    } else {
-      return call(in, std::make_index_sequence<Traits::arity>(), [this](const auto&... x) { return op.forward(x...); });
-    }
+    return call(in, [this](const auto&... x) { return op.forward(x...); });
   }
   Mask reuses() const override {
     if constexpr (requires { Op::reuses; }) return Op::reuses;
@@ -170,12 +168,21 @@ struct OpNode final : FunctionNode {
   }
   Tensors forward_into([[maybe_unused]] const Tensor& y, [[maybe_unused]] VarsRef in) override {
     if constexpr (requires { &Op::forward_into; })
-      return call(in, std::make_index_sequence<Traits::arity>(),
-                  [&](const auto&... x) { return op.forward_into(y, x...); });
+      return call(in, [&](const auto&... x) { return op.forward_into(y, x...); });
     return {};
   }
 
  private:
+  template <class F>
+  Tensors call(VarsRef in, F&& f) {
+    if constexpr (Traits::list) {
+      c10::SmallVector<Tensor, 8> ts;
+      for (const Var& x : in) ts.push_back(x.data);
+      return pack(f(TensorList(ts.data(), ts.size())));
+    } else {
+      return call(in, std::make_index_sequence<Traits::arity>(), f);
+    }
+  }
   template <size_t... I, class F>
   Tensors call(VarsRef in, std::index_sequence<I...>, F&& f) {
     static const Tensor none;
@@ -222,6 +229,7 @@ OpInfo describe_op(const char* name, const char* doc, bool pointwise) {
   if constexpr (requires { Op::any_dtype; }) info.any_dtype = Op::any_dtype;
   if constexpr (requires { Op::real; }) info.real = Op::real;
   if constexpr (requires { Op::integers; }) info.integers = Op::integers;
+  if constexpr (requires { Op::floors; }) info.floors = Op::floors;
   if constexpr (requires { Op::params(); }) list_members<Op, [] { return Op::params(); }>(info.params);
   if constexpr (requires { Op::stored(); }) list_members<Op, [] { return Op::stored(); }>(info.stored);
   return info;

@@ -7,6 +7,7 @@
 #include <ATen/ops/le.h>
 #include <ATen/ops/ones_like.h>
 
+#include "core/deferred.h"
 #include "ops/functions.h"
 #include "ops/one_loop.h"
 
@@ -20,10 +21,19 @@ Ints split(at::IntArrayRef sizes, int64_t axis, int64_t parts) {
   return {outer, parts, rest};
 }
 
+// The joined result.
+Tensor infer_joined(const Tensor& x, int64_t axis) {
+  if (x.dim() == 0) return {};
+  Ints sizes = ints(x.sizes());
+  sizes[wrap_axis(axis, x.dim())] *= 2;
+  return hollow(sizes, x);
+}
+
 struct CReLU {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &CReLU::axis)); }
   static constexpr Mask saves = in_bit(0);
+  Tensor infer(const Tensor& x) const { return infer_joined(x, axis); }
   Tensor forward(const Tensor& x) {
     const auto upper = [](auto x) CG_EACH { return x > 0 ? x : x == x ? 0 : x; };
     const auto lower = [](auto x) CG_EACH { return x < 0 ? -x : x == x ? 0 : x; };
@@ -58,6 +68,7 @@ struct CELU {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("alpha", &CELU::alpha), param("axis", &CELU::axis)); }
   static constexpr Mask saves = in_bit(0) | out_bit(0);
+  Tensor infer(const Tensor& x) const { return infer_joined(x, axis); }
   Tensor forward(const Tensor& x) { return at::cat({at::elu(x, alpha), at::elu(-x, alpha)}, axis); }
   template <class T>
   void backward(Ctx<T>& c) {

@@ -7,6 +7,7 @@
 
 #include <limits>
 
+#include "core/deferred.h"
 #include "core/named.h"
 #include "kernels/raw.h"
 
@@ -57,6 +58,12 @@ void check(const char* name, const Tensor& q, const Tensor& k, const Tensor& v, 
   }
   TORCH_CHECK_VALUE(fits, name, ": a mask of shape ", mask.sizes(), " does not fit scores of q of shape ", q.sizes(),
                     " and k of shape ", k.sizes());
+}
+
+Ints result(const Tensor& q, const Tensor& v) {
+  Ints shape = ints(q.sizes());
+  shape.back() = v.size(-1);
+  return shape;
 }
 
 // Whether the kernels compute arrays like these.
@@ -121,13 +128,20 @@ struct AttentionGrad {
   static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3) | in_bit(4);
   Settings settings() const { return {scale, causal}; }
 
-  std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& gy, const Tensor& q, const Tensor& k, const Tensor& v,
-                                             const Tensor& mask) {
+  static void check_all(const Tensor& gy, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
     check("attention_grad", q, k, v, mask);
-    auto shape = ints(q.sizes());
-    shape.back() = v.size(-1);
+    const Ints shape = result(q, v);
     TORCH_CHECK_VALUE(gy.sizes() == at::IntArrayRef(shape), "attention_grad: gy of shape ", gy.sizes(), ", not ",
                       shape);
+  }
+  std::tuple<Tensor, Tensor, Tensor> infer(const Tensor& gy, const Tensor& q, const Tensor& k, const Tensor& v,
+                                           const Tensor& mask) const {
+    check_all(gy, q, k, v, mask);
+    return {hollow(q), hollow(k), hollow(v)};
+  }
+  std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& gy, const Tensor& q, const Tensor& k, const Tensor& v,
+                                             const Tensor& mask) {
+    check_all(gy, q, k, v, mask);
     if (by_kernel(q, k, v, mask) && kernels::raw(q, gy)) {
       const Tensor g = gy.contiguous(), gq = at::empty(q.sizes(), q.options()), gk = at::empty(k.sizes(), k.options()),
                    gv = at::empty(v.sizes(), v.options());
@@ -182,12 +196,14 @@ struct Attention {
   static constexpr Mask saves = in_bit(0) | in_bit(1) | in_bit(2) | in_bit(3);
   Settings settings() const { return {scale, causal}; }
 
+  Tensor infer(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) const {
+    check("attention", q, k, v, mask);
+    return hollow(result(q, v), q);
+  }
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
     check("attention", q, k, v, mask);
     if (!by_kernel(q, k, v, mask)) return product(weights(settings(), q, k, mask), v);
-    auto shape = ints(q.sizes());
-    shape.back() = v.size(-1);
-    const Tensor y = at::empty(shape, q.options());
+    const Tensor y = at::empty(result(q, v), q.options());
     kernels::with_dtype(
         q, [&]<class T>(T) { kernels::attention(Arguments<T>(settings(), q, k, v, mask).s, y.mutable_data_ptr<T>()); });
     return y;

@@ -187,7 +187,7 @@ struct Fmod {
     });
   }
 };
-CG_OP("fmod", Fmod, "Remainder of a / b with the sign of a.")
+CG_POINTWISE("fmod", Fmod, "Remainder of a / b with the sign of a.")
 
 }  // namespace
 

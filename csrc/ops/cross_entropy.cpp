@@ -143,6 +143,10 @@ Tensor one_hot(const Tensor& x, const Tensor& t, int64_t axis) {
 struct OfLabels {
   static constexpr bool any_dtype = true;
   static constexpr Mask integers = in_bit(1);
+  static Tensor infer_along(const char* op, const Tensor& x, const Tensor& t, int64_t axis) {
+    check_labels(op, x, t, axis);
+    return hollow(t.sizes(), x);
+  }
 };
 
 struct CrossEntropyAlong : OfLabels {
@@ -169,10 +173,7 @@ struct CrossEntropyAlong : OfLabels {
     return at::clamp_min(t.to(at::kLong), -1).contiguous();
   }
 
-  Tensor infer(const Tensor& x, const Tensor& t) {
-    check_labels("softmax_cross_entropy", x, t, axis);
-    return hollow(t.sizes(), x.scalar_type(), x.device());
-  }
+  Tensor infer(const Tensor& x, const Tensor& t) const { return infer_along("softmax_cross_entropy", x, t, axis); }
   Tensor forward(const Tensor& x, const Tensor& t) {
     check_labels("softmax_cross_entropy", x, t, axis);
     axis = wrap_axis(axis, x.dim());
@@ -213,6 +214,7 @@ struct CategoricalCrossEntropy : OfLabels {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &CategoricalCrossEntropy::axis)); }
   static constexpr Mask saves = in_bit(0) | in_bit(1);
+  Tensor infer(const Tensor& p, const Tensor& t) const { return infer_along("categorical_cross_entropy", p, t, axis); }
   Tensor forward(const Tensor& p, const Tensor& t) {
     check_labels("categorical_cross_entropy", p, t, axis);
     axis = wrap_axis(axis, p.dim());
@@ -236,6 +238,7 @@ struct TopNError : OfLabels {
   int64_t axis = 1, n = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &TopNError::axis), param("n", &TopNError::n)); }
   static constexpr Mask saves = 0;
+  Tensor infer(const Tensor& x, const Tensor& t) const { return infer_along("top_n_error", x, t, axis); }
   Tensor forward(const Tensor& x, const Tensor& t) {
     check_labels("top_n_error", x, t, axis);
     const Tensor threshold = at::gather(x, axis, t.to(at::kLong));
@@ -250,6 +253,11 @@ struct ConfusionMatrix : OfLabels {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &ConfusionMatrix::axis)); }
   static constexpr Mask saves = 0;
+  Tensor infer(const Tensor& x, const Tensor& t) const {
+    check_labels("confusion_matrix", x, t, axis);
+    const int64_t classes = x.size(axis);
+    return classes ? hollow({classes, classes}, at::kInt, x.device()) : Tensor();
+  }
   Tensor forward(const Tensor& x, const Tensor& t) {
     check_labels("confusion_matrix", x, t, axis);
     const int64_t classes = x.size(axis);

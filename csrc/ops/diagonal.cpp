@@ -1,9 +1,12 @@
 // Diagonals and triangles of matrices.
 #include <ATen/ops/diagonal.h>
 #include <ATen/ops/diagonal_backward.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/tril.h>
 #include <ATen/ops/triu.h>
 
+#include "core/deferred.h"
+#include "kernels/only_shape.h"
 #include "ops/unary.h"
 
 namespace cg {
@@ -17,6 +20,9 @@ struct DiagonalGrad {
                            param("axis1", &DiagonalGrad::axis1), param("axis2", &DiagonalGrad::axis2));
   }
   static constexpr Mask saves = 0;
+  Tensor infer(const Tensor& gy) const {
+    return static_cast<int64_t>(shape.size()) == gy.dim() + 1 ? hollow(shape, gy) : Tensor();
+  }
   Tensor forward(const Tensor& gy) { return at::diagonal_backward(gy, shape, offset, axis1, axis2); }
   template <class T>
   void backward(Ctx<T>& c);
@@ -43,11 +49,17 @@ void DiagonalGrad::backward(Ctx<T>& c) {
   c.grad(0, [&] { return run(Diagonal{offset, axis1, axis2}, c.gy()); });
 }
 
-CG_UNARY_WITH(Triu, "triu", param, int64_t, k, 0, 0, at::triu(x, k), run(Triu{k}, c.gy()),
-              "Zeros below the k-th diagonal of the last two axes.")
+// at::triu or at::tril of matrices.
+template <class F>
+Tensor triangle(const Tensor& x, F&& part) {
+  return kernels::only_shape(x) && x.dim() >= 2 ? at::empty(x.sizes(), x.options()) : part(x);
+}
 
-CG_UNARY_WITH(Tril, "tril", param, int64_t, k, 0, 0, at::tril(x, k), run(Tril{k}, c.gy()),
-              "Zeros above the k-th diagonal of the last two axes.")
+CG_UNARY_WITH(Triu, "triu", param, int64_t, k, 0, 0, triangle(x, [this](const Tensor& x) { return at::triu(x, k); }),
+              run(Triu{k}, c.gy()), "Zeros below the k-th diagonal of the last two axes.")
+
+CG_UNARY_WITH(Tril, "tril", param, int64_t, k, 0, 0, triangle(x, [this](const Tensor& x) { return at::tril(x, k); }),
+              run(Tril{k}, c.gy()), "Zeros above the k-th diagonal of the last two axes.")
 
 }  // namespace
 }  // namespace cg

@@ -145,7 +145,7 @@ struct ShortTime : Frames {
     const int64_t n = frames(x.size(1));
     if (x.is_meta()) {
       const Tensor y = at::empty({x.size(0), bins(), n}, x.options());
-      return {y, at::empty_like(y)};
+      return {y, at::empty(y.sizes(), y.options())};
     }
     if (is_narrow(x)) {
       const auto [re, im] = forward(x.to(at::kFloat));

@@ -1,26 +1,19 @@
-// Indexing by tensors: gather, gather_nd, scatter_nd, scatter_add and the ops that they consist of.
+// Indexing by tensors along one axis: gather, scatter_add and the ops that they consist of.
 #include <ATen/ops/arange.h>
+#include <ATen/ops/floor.h>
 #include <ATen/ops/gather.h>
 #include <ATen/ops/index_add.h>
-#include <ATen/ops/index_copy.h>
-#include <ATen/ops/index_fill.h>
 #include <ATen/ops/index_select.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/scatter_add.h>
 #include <ATen/ops/zeros.h>
 
+#include "core/deferred.h"
 #include "kernels/trace.h"
 #include "ops/gather.h"
 #include "ops/index.h"
 
 namespace cg {
 namespace {
-
-// Ops on (data, index), linear in the data.
-struct WithIndex {
-  static constexpr Mask saves = in_bit(1), integers = in_bit(1);
-  static constexpr bool any_dtype = true;
-};
 
 struct SelectAlong : WithIndex {
   int64_t axis = 0;
@@ -38,6 +31,12 @@ struct AddAlong : WithIndex {
   static constexpr auto params() {
     return std::make_tuple(required("axis", &AddAlong::axis), required("size", &AddAlong::size));
   }
+  Tensor infer(const Tensor& gy, const Tensor& index) const {
+    if (gy.dim() == 0 || index.dim() != 1 || index.size(0) != gy.size(axis)) return {};
+    Ints shape = ints(gy.sizes());
+    shape[wrap_axis(axis, gy.dim())] = size;
+    return hollow(shape, gy);
+  }
   Tensor forward(const Tensor& gy, const Tensor& index) { return add_along(gy, index, axis, size); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -48,9 +47,20 @@ CG_OP("add_along", AddAlong,
       "Zeros with the given size along axis, to which the slices of gy are added at the positions in a one-dimensional "
       "index.")
 
+// Whether `index` names elements of an array of `sizes` along an axis.
+bool fits(const Tensor& index, at::IntArrayRef sizes, int64_t axis) {
+  const int64_t ndim = sizes.size(), a = wrap_axis(axis, ndim);
+  bool fit = index.dim() == ndim && ndim > 0;
+  for (int64_t i = 0; fit && i < ndim; ++i) fit = i == a || index.size(i) <= sizes[i];
+  return fit;
+}
+
 struct GatherAlong : WithIndex {
   int64_t axis = 0;
   static constexpr auto params() { return std::make_tuple(param("axis", &GatherAlong::axis)); }
+  Tensor infer(const Tensor& x, const Tensor& index) const {
+    return fits(index, x.sizes(), axis) ? hollow(index.sizes(), x) : Tensor();
+  }
   Tensor forward(const Tensor& x, const Tensor& index) { return gather_along(x, index, axis); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -65,6 +75,9 @@ struct ScatterAlong : WithIndex {
   static constexpr auto params() {
     return std::make_tuple(required("axis", &ScatterAlong::axis), required("shape", &ScatterAlong::shape));
   }
+  Tensor infer(const Tensor& gy, const Tensor& index) const {
+    return fits(index, shape, axis) && index.sizes() == gy.sizes() ? hollow(shape, gy) : Tensor();
+  }
   Tensor forward(const Tensor& gy, const Tensor& index) { return scatter_along(gy, index, axis, shape); }
   template <class T>
   void backward(Ctx<T>& c) {
@@ -73,9 +86,6 @@ struct ScatterAlong : WithIndex {
 };
 CG_OP("scatter_along", ScatterAlong,
       "Zeros of shape, to which gy is added at the elements that gather_along would read.")
-
-int64_t product(at::IntArrayRef sizes) { return c10::multiply_integers(sizes); }
-Tensor longs(const Tensor& index) { return index.to(at::kLong); }
 
 // The slices of x along an axis at a tensor of indices, which shares its first batch_dims axes with x.
 struct Gather : WithIndex {
@@ -102,7 +112,11 @@ struct Gather : WithIndex {
     r.append(sizes.begin() + place(sizes) + 1, sizes.end());
     return r;
   }
-  Tensor forward(const Tensor& x, const Tensor& t) {
+  Tensor infer(const Tensor& x, const Tensor& t) const {
+    check(x, t);
+    return hollow(result(t, x.sizes()), x);
+  }
+  void check(const Tensor& x, const Tensor& t) const {
     const int64_t ndim = x.dim(), a = place(x.sizes());
     TORCH_CHECK_VALUE(a >= 0 && a < ndim, "gather: axis must be in [-", ndim, ", ", ndim, "), not ", axis);
     TORCH_CHECK_VALUE(batch_dims >= 0 && batch_dims <= a && batch_dims <= t.dim(), "gather: batch_dims is ", batch_dims,
@@ -110,6 +124,10 @@ struct Gather : WithIndex {
     for (int64_t i = 0; i < batch_dims; ++i)
       TORCH_CHECK_VALUE(x.size(i) == t.size(i), "gather: x has shape ", x.sizes(), " and indices ", t.sizes(),
                         ": they must agree in the first ", batch_dims, " axes");
+  }
+  Tensor forward(const Tensor& x, const Tensor& t) {
+    check(x, t);
+    const int64_t a = place(x.sizes());
     check_index("gather", t, 0, x.size(a));
     if (batch_dims == 0) return at::reshape(select_along(x, at::reshape(t, {-1}), a), result(t, x.sizes()));
     return at::reshape(select_along(at::reshape(x, table(x.sizes())), rows(t, x.sizes()), 0), result(t, x.sizes()));
@@ -132,100 +150,6 @@ struct Gather : WithIndex {
 };
 CG_OP("gather", Gather, "The slices of x along axis at indices, which share their first batch_dims axes with x.")
 
-// In the index tensor of gather_nd and scatter_nd, row m has positions on axis m. The indexed tensor is treated as a
-// table of (positions, elements of a slice).
-Ints table_of(at::IntArrayRef index_sizes, at::IntArrayRef sizes) {
-  return {product(sizes.slice(0, index_sizes[0])), product(sizes.slice(index_sizes[0]))};
-}
-Tensor rows_of(const char* op, const Tensor& t, at::IntArrayRef sizes) {
-  const int64_t m = t.size(0);
-  const Tensor lines = at::reshape(longs(t), {m, product(t.sizes().slice(1))});
-  Tensor rows;
-  for (int64_t i = 0; i < m; ++i) {
-    Tensor p = lines.select(0, i);
-    check_index(op, p, -sizes[i], sizes[i]);
-    p = at::where(p < 0, p + sizes[i], p);
-    rows = i == 0 ? p : rows * sizes[i] + p;
-  }
-  return rows;
-}
-template <class T>
-T rows_of(const char* op, const T& t, const Ints& sizes) {
-  return frozen([op, sizes](const Tensor& t) { return rows_of(op, t, at::IntArrayRef(sizes)); }, t);
-}
-
-struct GatherNd : WithIndex {
-  Tensor forward(const Tensor& x, const Tensor& t) {
-    TORCH_CHECK_VALUE(t.dim() >= 2, "gather_nd: indices must have at least 2 dimensions, not the shape ", t.sizes());
-    TORCH_CHECK_VALUE(t.size(0) <= x.dim(), "gather_nd: indices of shape ", t.sizes(), " index ", t.size(0),
-                      " axes, but x has shape ", x.sizes());
-    Ints shape = ints(t.sizes().slice(1));
-    shape.append(x.sizes().begin() + t.size(0), x.sizes().end());
-    const Tensor lines = at::reshape(x, table_of(t.sizes(), x.sizes()));
-    return at::reshape(select_along(lines, rows_of("gather_nd", t, x.sizes()), 0), shape);
-  }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] {
-      const Ints table = table_of(c.in_sizes(1), c.in_sizes(0));
-      const T rows = rows_of("gather_nd", c.in(1), ints(c.in_sizes(0)));
-      const T g = reshape(c.gy(), {product(c.in_sizes(1).slice(1)), table[1]});
-      return reshape(add_along(g, rows, 0, table[0]), c.in_sizes(0));
-    });
-  }
-};
-CG_OP("gather_nd", GatherNd, "x[indices[0], indices[1], ...].")
-
-struct ScatterNd {
-  Ints shape;
-  bool add = false;
-  static constexpr auto params() {
-    return std::make_tuple(required("shape", &ScatterNd::shape), param("add", &ScatterNd::add));
-  }
-  static constexpr Mask saves = in_bit(1);
-  static constexpr Mask optional = in_bit(2);
-  static constexpr bool any_dtype = true;
-  static constexpr Mask integers = in_bit(1);
-  void check(const Tensor& x, const Tensor& t) const {
-    TORCH_CHECK_VALUE(t.dim() >= 2, "scatter_nd: indices must have at least 2 dimensions, not the shape ", t.sizes());
-    const int64_t m = t.size(0), ndim = shape.size();
-    bool fits = m <= ndim && x.dim() == t.dim() - 1 + ndim - m;
-    for (int64_t i = 0; fits && i < x.dim(); ++i)
-      fits = x.size(i) == (i < t.dim() - 1 ? t.size(i + 1) : shape[m + i - t.dim() + 1]);
-    TORCH_CHECK_VALUE(fits, "scatter_nd: data of shape ", x.sizes(), " and indices of shape ", t.sizes(),
-                      " do not fit the output shape ", at::IntArrayRef(shape));
-  }
-  // With `out`, data is written into it in place, its other elements are kept, and it is the result.
-  Tensor forward(const Tensor& x, const Tensor& t, const Tensor& out) {
-    check(x, t);
-    Tensor y = out.defined() ? out : at::zeros(shape, x.options());
-    TORCH_CHECK_VALUE(y.sizes() == at::IntArrayRef(shape), "scatter_nd: out has shape ", y.sizes(), ", not ",
-                      at::IntArrayRef(shape));
-    if (no_data(x)) return y;
-    const Ints table = table_of(t.sizes(), shape);
-    const Tensor rows = rows_of("scatter_nd", t, at::IntArrayRef(shape));
-    const Tensor source = at::reshape(x, {rows.numel(), table[1]});
-    Tensor lines = at::reshape(y, table);
-    add ? lines.index_add_(0, rows, source) : lines.index_copy_(0, rows, source);
-    if (!lines.is_alias_of(y)) y.copy_(lines.view(shape));
-    return y;
-  }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    const Ints table = table_of(c.in_sizes(1), shape);
-    const T rows = rows_of("scatter_nd", c.in(1), shape);
-    c.grad(0, [&] { return reshape(select_along(reshape(c.gy(), table), rows, 0), c.in_sizes(0)); });
-    c.grad(2, [&] {
-      if (add) return c.gy();
-      const auto kept = [n = table[0], options = value(c.gy()).options()](const Tensor& r) {
-        return at::ones({n, 1}, options).index_fill_(0, r, 0);
-      };
-      return reshape(reshape(c.gy(), table) * frozen(kept, rows), shape);
-    });
-  }
-};
-CG_OP("scatter_nd", ScatterNd, "Zeros of shape, or `out`, into which data is written (or added) at indices.")
-
 // x0 with x1 added along an axis: y[index[i, j], j] += x1[i, j].
 struct ScatterAddAlong {
   int64_t axis = 0;
@@ -233,15 +157,25 @@ struct ScatterAddAlong {
   static constexpr Mask saves = in_bit(1);
   static constexpr bool any_dtype = true;
   static constexpr Mask integers = in_bit(1);
-  Tensor forward(const Tensor& x0, const Tensor& t, const Tensor& x1) {
+  static constexpr bool floors = true;  // as in nnabla, where -0.5 is out of range
+  int64_t check(const Tensor& x0, const Tensor& t, const Tensor& x1) const {
     const int64_t a = wrap_axis(axis, x0.dim());
     TORCH_CHECK_VALUE(a >= 0 && a < x0.dim(), "scatter_add: axis is ", axis, ", but x0 has shape ", x0.sizes());
     bool fits = t.dim() == x0.dim() && x1.dim() == x0.dim();
     for (int64_t i = 0; fits && i < t.dim(); ++i) fits = t.size(i) <= x1.size(i) && (i == a || t.size(i) <= x0.size(i));
     TORCH_CHECK_VALUE(fits, "scatter_add: indices of shape ", t.sizes(), " do not fit into x0 of shape ", x0.sizes(),
                       " and x1 of shape ", x1.sizes());
-    check_index("scatter_add", t, 0, x0.size(a));
-    return at::scatter_add(x0, a, longs(t), x1);
+    return a;
+  }
+  Tensor infer(const Tensor& x0, const Tensor& t, const Tensor& x1) const {
+    check(x0, t, x1);
+    return x0.scalar_type() == x1.scalar_type() ? hollow(x0) : Tensor();
+  }
+  Tensor forward(const Tensor& x0, const Tensor& t, const Tensor& x1) {
+    const int64_t a = check(x0, t, x1);
+    const Tensor index = longs(at::isFloatingType(t.scalar_type()) ? at::floor(t) : t);
+    check_index("scatter_add", index, 0, x0.size(a));
+    return at::scatter_add(x0, a, index, x1);
   }
   template <class T>
   void backward(Ctx<T>& c) {

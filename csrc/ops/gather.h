@@ -23,4 +23,12 @@ inline bool no_data(const Tensor& x) { return x.is_meta(); }
 // in a trace.
 void check_index(const char* op, const Tensor& index, int64_t low, int64_t size);
 
+// Ops on (data, index), linear in the data.
+struct WithIndex {
+  static constexpr Mask saves = in_bit(1), integers = in_bit(1);
+  static constexpr bool any_dtype = true;
+};
+inline int64_t product(at::IntArrayRef sizes) { return c10::multiply_integers(sizes); }
+inline Tensor longs(const Tensor& index) { return index.to(at::kLong); }
+
 }  // namespace cg

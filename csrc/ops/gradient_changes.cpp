@@ -3,6 +3,7 @@
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/mv.h>
 
+#include "core/deferred.h"
 #include "ops/functions.h"
 
 namespace cg {
@@ -190,6 +191,9 @@ struct VatNoise {
                            param("update", &VatNoise::update));
   }
   static constexpr Mask saves = in_bit(1);
+  Tensor infer(const Tensor& x, const Tensor&) const {
+    return wrap_base_axis(base_axis, x.dim()) >= 0 ? hollow(x) : Tensor();
+  }
   Tensor forward(const Tensor& x, const Tensor&) {
     Ints axes;
     for (int64_t a = wrap_base_axis(base_axis, x.dim()); a < x.dim(); ++a) axes.push_back(a);

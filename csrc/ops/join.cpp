@@ -11,6 +11,9 @@
 #include <ATen/ops/unbind.h>
 #include <ATen/ops/zeros.h>
 
+#include <ATen/WrapDimUtilsMulti.h>
+
+#include "core/deferred.h"
 #include "kernels/only_shape.h"
 #include "ops/few_joined.h"
 #include "ops/index.h"
@@ -143,6 +146,10 @@ struct Flip {
   Ints axis;
   static constexpr auto params() { return std::make_tuple(required("axis", &Flip::axis)); }
   static constexpr Mask saves = 0;
+  Tensor infer(const Tensor& x) const {
+    at::dim_list_to_bitset(axis, x.dim());  // raises the errors of at::flip
+    return hollow(x);
+  }
   Tensor forward(const Tensor& x) {
     const at::ScalarType t = x.scalar_type();
     const bool unknown_to_aten = t == at::kUInt16 || t == at::kUInt32 || t == at::kUInt64;

@@ -9,6 +9,10 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tril.h>
 
+#include <array>
+#include <cctype>
+
+#include "core/deferred.h"
 #include "ops/gather.h"
 #include "ops/linalg.h"
 
@@ -17,6 +21,15 @@ namespace {
 
 template <class T>
 T inverse(const T& x);
+// One number per matrix, or a matrix for each, without the numbers.
+Tensor infer_matrices(const char* op, const Tensor& x) {
+  check_square(op, x);
+  return hollow(x);
+}
+Tensor infer_numbers(const char* op, const Tensor& x) {
+  check_square(op, x);
+  return hollow(x.sizes().slice(0, x.dim() - 2), c10::toRealValueType(x.scalar_type()), x.device());
+}
 // One number per matrix, reshaped to multiply matrices.
 template <class T>
 T per_matrix(const T& g) {
@@ -27,6 +40,7 @@ T per_matrix(const T& g) {
 
 struct Inverse {
   static constexpr Mask saves = out_bit(0);
+  Tensor infer(const Tensor& x) const { return infer_matrices("inverse", x); }
   Tensor forward(const Tensor& x) {
     check_square("inverse", x);
     return std::get<0>(at::linalg_inv_ex(x, false));
@@ -48,6 +62,7 @@ T inverse(const T& x) {
 
 struct Det {
   static constexpr Mask saves = in_bit(0) | out_bit(0);
+  Tensor infer(const Tensor& x) const { return infer_numbers("det", x); }
   Tensor forward(const Tensor& x) {
     check_square("det", x);
     return at::linalg_det(x);
@@ -61,6 +76,7 @@ CG_OP("det", Det, "The determinants of square matrices.")
 
 struct LogAbsDet {
   static constexpr Mask saves = in_bit(0);
+  Tensor infer(const Tensor& x) const { return infer_numbers("log_abs_det", x); }
   Tensor forward(const Tensor& x) {
     check_square("log_abs_det", x);
     return std::get<1>(at::linalg_slogdet(x));
@@ -76,6 +92,7 @@ struct Cholesky {
   bool upper = false;
   static constexpr auto params() { return std::make_tuple(param("upper", &Cholesky::upper)); }
   static constexpr Mask saves = out_bit(0);
+  Tensor infer(const Tensor& x) const { return infer_matrices("cholesky", x); }
   Tensor forward(const Tensor& x) {
     check_square("cholesky", x);
     const Tensor lower = std::get<0>(at::linalg_cholesky_ex(x, false, false));
@@ -103,6 +120,26 @@ struct Einsum {
   std::string equation;
   static constexpr auto params() { return std::make_tuple(required("equation", &Einsum::equation)); }
   static constexpr Mask saves = kAllInputs;
+  Tensor infer(TensorList xs) const {
+    const Terms t = terms();
+    if (t.in.size() != xs.size()) return {};
+    std::array<int64_t, 128> lengths;
+    lengths.fill(-1);
+    for (size_t i = 0; i < xs.size(); ++i) {
+      if (static_cast<int64_t>(t.in[i].size()) != xs[i].dim() || xs[i].scalar_type() != xs[0].scalar_type()) return {};
+      for (size_t a = 0; a < t.in[i].size(); ++a) {
+        int64_t& n = lengths[t.in[i][a] & 127];
+        if (n > 1 && xs[i].size(a) > 1 && n != xs[i].size(a)) return {};
+        if (n < 0 || n == 1) n = xs[i].size(a);
+      }
+    }
+    Ints sizes;
+    for (size_t a = 0; a < t.out.size(); ++a) {
+      sizes.push_back(lengths[t.out[a] & 127]);
+      if (!std::isalpha(static_cast<unsigned char>(t.out[a])) || sizes[a] < 0 || t.out.find(t.out[a]) != a) return {};
+    }
+    return hollow(sizes, xs[0]);
+  }
   Tensor forward(TensorList xs) { return at::einsum(equation, xs).clone(at::MemoryFormat::Contiguous); }
   struct Terms {
     std::vector<std::string> in;

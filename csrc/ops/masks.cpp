@@ -1,4 +1,5 @@
 // Masks and edges: bool_gather and related ops, one_hot, padding with elements of the array.
+#include <ATen/ExpandUtils.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/argsort.h>
 #include <ATen/ops/cat.h>
@@ -15,7 +16,6 @@
 #include "core/deferred.h"
 #include "kernels/trace.h"
 #include "ops/gather.h"
-#include "ops/unary.h"
 
 namespace cg {
 namespace {
@@ -25,10 +25,17 @@ struct BoolFill {
   static constexpr auto params() { return std::make_tuple(param("value", &BoolFill::value)); }
   static constexpr bool any_dtype = true;
   static constexpr Mask saves = in_bit(1);
+  static void check(at::IntArrayRef result, const Tensor& x, const Tensor& mask) {
+    TORCH_CHECK_VALUE(result == x.sizes(), "bool_fill: the mask's shape ", mask.sizes(),
+                      " does not broadcast to that of data, ", x.sizes());
+  }
+  Tensor infer(const Tensor& x, const Tensor& mask) const {
+    check(at::infer_size_dimvector(mask.sizes(), x.sizes()), x, mask);
+    return hollow(x);
+  }
   Tensor forward(const Tensor& x, const Tensor& mask) {
     const Tensor y = at::where(mask != 0, at::Scalar(value), x);
-    TORCH_CHECK_VALUE(y.sizes() == x.sizes(), "bool_fill: the mask's shape ", mask.sizes(),
-                      " does not broadcast to that of data, ", x.sizes());
+    check(y.sizes(), x, mask);
     return y.to(x.scalar_type());
   }
   template <class T>
@@ -170,6 +177,15 @@ struct Edges {
     return ndim - named;
   }
   bool changes(int64_t place) const { return before[place] != 0 || after[place] != 0; }
+  Tensor infer(const Tensor& x) const {
+    Ints sizes = ints(x.sizes());
+    for (int64_t from = first(x.dim()), a = from; a < x.dim(); ++a) {
+      if (!changes(a - from)) continue;
+      sizes[a] += before[a - from] + after[a - from];
+      if (sizes[a] < 0 || (mode != "repeat" && mode != "reflect" && mode != "symmetric")) return {};
+    }
+    return hollow(sizes, x);
+  }
   Tensor index(int64_t place, int64_t n, at::Device device) const {
     const Tensor i =
         at::arange(n + before[place] + after[place], at::TensorOptions(at::kLong).device(device)) - before[place];
@@ -213,6 +229,10 @@ struct RunningSum {
                            param("reverse", &RunningSum::reverse));
   }
   static constexpr Mask saves = 0;
+  Tensor infer(const Tensor& x) const {
+    wrap_axis(axis, x.dim());
+    return at::isIntegralType(x.scalar_type(), /*includeBool=*/true) || x.dim() == 0 ? Tensor() : hollow(x);
+  }
   Tensor forward(const Tensor& x) {
     Tensor y = at::cumsum(reverse ? at::flip(x, axis) : x, axis);
     if (exclusive && x.size(axis) > 0)
@@ -230,8 +250,15 @@ struct Eye {
   int64_t k = 0;
   static constexpr auto params() { return std::make_tuple(param("k", &Eye::k)); }
   static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& x) {
+  static void check(const Tensor& x) {
     TORCH_CHECK_VALUE(x.dim() == 2, "eye_like: x must have two axes, not the shape ", x.sizes());
+  }
+  Tensor infer(const Tensor& x) const {
+    check(x);
+    return hollow(x);
+  }
+  Tensor forward(const Tensor& x) {
+    check(x);
     const int64_t n = x.size(0), m = x.size(1);
     return (at::arange(m, x.options()).unsqueeze(0) - at::arange(n, x.options()).unsqueeze(1) == k).to(x.scalar_type());
   }
@@ -241,36 +268,6 @@ struct Eye {
   }
 };
 CG_OP("eye_like", Eye, "Ones on the k-th diagonal of a matrix of x's shape, zeros elsewhere; constant in x.")
-
-// ---- ends of a graph ------------------------------------------------------------------------------------------------
-CG_UNARY(Unlink, "unlink", 0, x, zeros_as(c.gy()), "x itself; its gradient is 0.")
-
-struct Sink {
-  static constexpr Mask saves = 0;
-  Tensor forward(TensorList xs) { return at::zeros({}, xs[0].options()); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    for (size_t i = 0; i < c.inputs(); ++i)
-      c.grad(i, [&] { return T(at::ones(c.in_sizes(i), c.gy().options().dtype(c.in_dtype(i)))); });
-  }
-};
-CG_OP("sink", Sink, "A zero that depends on all inputs; each of them gets a gradient of ones.")
-
-struct Assign {
-  static constexpr Mask saves = 0;
-  Tensor forward(const Tensor& to, const Tensor& from) {
-    TORCH_CHECK_VALUE(to.sizes() == from.sizes(), "assign: dst has shape ", to.sizes(), ", but src ", from.sizes());
-    if (no_data(from)) return at::empty_like(from);
-    to.copy_(from);
-    return from.clone();
-  }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return c.gy(); });
-    c.grad(1, [&] { return zeros_as(c.gy()); });
-  }
-};
-CG_OP("assign", Assign, "Writes the second input into the first and returns a copy; the first input gets the gradient.")
 
 }  // namespace
 }  // namespace cg

@@ -155,9 +155,17 @@ struct MaxPoolingGrad : MaxWindow {
   static constexpr bool any_dtype = true;
   static constexpr Mask saves = in_bit(1);
 
-  Tensor forward(const Tensor& gy, const Tensor& indexes) {
+  void check(const Tensor& gy) {
     complete(gy.dim() - 2);
     TORCH_CHECK_VALUE(insize.size() == ndim(), "max_pooling_grad: insize must have ", ndim(), " numbers, not ", insize);
+  }
+  Tensor infer(const Tensor& gy, const Tensor& indexes) {
+    check(gy);
+    const bool fit = indexes.sizes() == gy.sizes() && gy.numel() > 0 && c10::multiply_integers(insize) > 0;
+    return fit ? hollow(with_spatial(gy.sizes(), insize), gy) : Tensor();
+  }
+  Tensor forward(const Tensor& gy, const Tensor& indexes) {
+    check(gy);
     const auto places_of = [&](at::ScalarType type) { return places(indexes, gy.sizes(), type, own); };
     if (!flat && has_kernel(gy)) {
       Tensor gx = at::empty(with_spatial(gy.sizes(), insize), gy.options());
@@ -193,6 +201,11 @@ struct MaxPoolingAt : MaxWindow {
   static constexpr bool any_dtype = true;
   static constexpr Mask saves = in_bit(1);
 
+  Tensor infer(const Tensor& x, const Tensor& indexes) {
+    complete(x.dim() - 2);
+    const bool fit = indexes.dim() == x.dim() && indexes.sizes().slice(0, 2) == x.sizes().slice(0, 2) && x.numel() > 0;
+    return fit ? hollow(indexes.sizes(), x) : Tensor();
+  }
   Tensor forward(const Tensor& x, const Tensor& indexes) {
     complete(x.dim() - 2);
     TORCH_CHECK_VALUE(indexes.dim() == x.dim(), "indexes of shape ", indexes.sizes(), " do not fit x of shape ",

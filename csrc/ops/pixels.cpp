@@ -7,6 +7,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
+#include "core/deferred.h"
 #include "ops/functions.h"
 #include "ops/one_loop.h"
 
@@ -207,6 +208,13 @@ struct Grid {
   Ints size;
   bool align_corners = false;
 
+  // The shape of a grid.
+  Ints grid_of(int64_t batch) const {
+    Ints shape{batch};
+    shape.append(size.begin(), size.end());
+    shape.push_back(static_cast<int64_t>(size.size()));
+    return shape;
+  }
   // (positions, axes + 1): coordinates in -1 ... 1, the last axis first, then a 1.
   Tensor homogeneous(const Tensor& like) const {
     const int64_t n = static_cast<int64_t>(size.size());
@@ -230,6 +238,10 @@ struct AffineGridGrad : Grid {
                            param("align_corners", &AffineGridGrad::align_corners));
   }
   static constexpr Mask saves = 0;
+  Tensor infer(const Tensor& gy) const {
+    const bool fit = gy.dim() > 0 && gy.sizes() == at::IntArrayRef(grid_of(gy.size(0)));
+    return fit ? hollow({gy.size(0), gy.size(-1), gy.size(-1) + 1}, gy) : Tensor();
+  }
   Tensor forward(const Tensor& gy) {
     const int64_t n = static_cast<int64_t>(size.size());
     return at::matmul(gy.reshape({gy.size(0), -1, n}).transpose(1, 2), homogeneous(gy));
@@ -243,11 +255,13 @@ struct AffineGrid : Grid {
     return std::make_tuple(required("size", &AffineGrid::size), param("align_corners", &AffineGrid::align_corners));
   }
   static constexpr Mask saves = 0;
+  Tensor infer(const Tensor& theta) const {
+    const int64_t n = static_cast<int64_t>(size.size());
+    const bool fit = theta.dim() == 3 && theta.size(1) == n && theta.size(2) == n + 1;
+    return fit ? hollow(grid_of(theta.size(0)), theta) : Tensor();
+  }
   Tensor forward(const Tensor& theta) {
-    Ints shape{theta.size(0)};
-    shape.append(size.begin(), size.end());
-    shape.push_back(static_cast<int64_t>(size.size()));
-    return at::matmul(homogeneous(theta), theta.transpose(1, 2)).reshape(shape);
+    return at::matmul(homogeneous(theta), theta.transpose(1, 2)).reshape(grid_of(theta.size(0)));
   }
   template <class T>
   void backward(Ctx<T>& c) {

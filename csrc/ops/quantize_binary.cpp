@@ -1,7 +1,8 @@
 // Weights with two values, with the straight-through gradient.
 #include <ATen/ops/full_like.h>
 
-#include "ops/functions.h"
+#include "core/deferred.h"
+#include "ops/axes.h"
 
 namespace cg {
 namespace {
@@ -16,6 +17,13 @@ struct BinaryWeights {
   static constexpr Mask optional = in_bit(2);
   static constexpr Mask saves = 0;
 
+  Tensor infer(const Tensor& w, const Tensor& binary, const Tensor& alpha) const {
+    if (binary.sizes() != w.sizes()) return {};
+    if (alpha.defined() &&
+        (axis.empty() || c10::multiply_integers(reduced_sizes(w.sizes(), axis, true)) != alpha.numel()))
+      return {};
+    return hollow(w);
+  }
   Tensor forward(const Tensor& w, const Tensor& binary, const Tensor& alpha) {
     Tensor signs = at::sign(w);  // 0 where w is NaN, too
     signs.masked_fill_(signs == 0, quantize_zero_to);

@@ -69,7 +69,7 @@ struct INQWeights {
   }
   Tensor forward(const Tensor& w, const Tensor& indicators, const Tensor& old_w, const Tensor& old_indicators,
                  const Tensor& steps, const Tensor& random_state) {
-    if (w.is_meta()) return at::empty_like(w);
+    if (w.is_meta()) return at::empty(w.sizes(), w.options());
     kernels::reads_values("inq_weights", w, steps);
     TORCH_CHECK_VALUE(num_bits >= 2 && num_bits <= 32, "inq_weights: num_bits must be 2 to 32, not ", num_bits);
     for (const Tensor* t : {&indicators, &old_w, &old_indicators})

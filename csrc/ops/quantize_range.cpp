@@ -1,4 +1,5 @@
 // Quantization whose range is stored in its inputs, and integer arithmetic.
+#include <ATen/ExpandUtils.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/amin.h>
@@ -20,6 +21,7 @@
 
 #include <limits>
 
+#include "core/deferred.h"
 #include "ops/rounding.h"
 
 namespace cg {
@@ -45,6 +47,14 @@ struct MinMaxQuantize {
   // The extremes of x over the axes along which the range has length 1; with `ema` a moving average.
   Tensor range(const Tensor& extreme, const Tensor& old) const {
     return ema ? old * decay + extreme * (1 - decay) : extreme;
+  }
+  Tensor infer(const Tensor& x, const Tensor& min, const Tensor& max, const Tensor& level_min,
+               const Tensor& level_max) {
+    for (const Tensor* t : {&max, &level_min, &level_max})
+      if (t->sizes() != min.sizes()) return {};
+    if (min.dim() != x.dim() || x.numel() == 0 || !at::is_expandable_to(min.sizes(), x.sizes())) return {};
+    low = high = hollow(min);
+    return hollow(x);
   }
   Tensor forward(const Tensor& x, const Tensor& min_, const Tensor& max_, const Tensor& level_min,
                  const Tensor& level_max) {
@@ -106,8 +116,9 @@ struct Mod {
     });
   }
 };
-CG_OP("mod", Mod,
-      "Remainder of a / b, in the dtype of a; with the sign of a if a is a float or fmod is set, else with that of b.")
+CG_POINTWISE(
+    "mod", Mod,
+    "Remainder of a / b, in the dtype of a; with the sign of a if a is a float or fmod is set, else with that of b.")
 
 // Shifts by the number of bits or more give 0; in C++ they are undefined.
 struct BitShift {
@@ -118,8 +129,7 @@ struct BitShift {
   Tensor forward(const Tensor& x, const Tensor& shift_) {
     const at::ScalarType t = x.scalar_type();
     const bool is_unsigned = t == at::kByte || t == at::kUInt16 || t == at::kUInt32 || t == at::kUInt64;
-    // Shapes are inferred on meta tensors, whose dtype may not be final.
-    TORCH_CHECK(x.is_meta() || is_unsigned, "bit_shift: x must be of an unsigned integer dtype, not ", t);
+    TORCH_CHECK(is_unsigned, "bit_shift: x must be of an unsigned integer dtype, not ", t);
     const int64_t bits = static_cast<int64_t>(c10::elementSize(t)) * 8;
     const Tensor wide = x.to(at::kLong), shift = shift_.to(at::kLong);
     const Tensor valid = at::logical_and(shift >= 0, shift < bits), by = at::where(valid, shift, c10::Scalar(0));
@@ -137,8 +147,8 @@ struct BitShift {
   template <class T>
   void backward(Ctx<T>&) {}
 };
-CG_OP("bit_shift", BitShift,
-      "x with its bits moved by shift places to the LEFT or RIGHT; unsigned integers, no gradient.")
+CG_POINTWISE("bit_shift", BitShift,
+             "x with its bits moved by shift places to the LEFT or RIGHT; unsigned integers, no gradient.")
 
 }  // namespace
 }  // namespace cg

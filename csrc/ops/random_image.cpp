@@ -54,7 +54,7 @@ struct RandomErase {
     TORCH_CHECK_VALUE(base >= 0 && x.dim() - base == 3,
                       "random_erase: x must have 3 axes (channels and an image) from ", "base_axis ", base_axis,
                       " on, not the shape ", x.sizes());
-    if (x.is_meta()) return kept = at::empty_like(x);
+    if (x.is_meta()) return kept = at::empty(x.sizes(), x.options());
     const at::IntArrayRef s = x.sizes().slice(base);
     const int64_t batch = c10::multiply_integers(x.sizes().slice(0, base)), channels = s[channel_last ? 2 : 0],
                   h = s[channel_last ? 0 : 1], w = s[channel_last ? 1 : 2], per_sample = share ? 1 : channels;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "core/deferred.h"
 #include "ops/axes.h"
 #include "ops/index.h"
 
@@ -19,6 +20,15 @@ T in_line(const T& x, const std::optional<int64_t>& axis) {
   return axis ? x : reshape(x, {-1});
 }
 int64_t position(const std::optional<int64_t>& axis, int64_t ndim) { return axis ? wrap_axis(*axis, ndim) : 0; }
+
+// The dtype of sums and products of x.
+at::ScalarType dtype_of(const Tensor& x) {
+  return at::isIntegralType(x.scalar_type(), /*includeBool=*/true) ? at::kLong : x.scalar_type();
+}
+Tensor infer_in_line(const Tensor& x, const std::optional<int64_t>& axis) {
+  position(axis, x.dim());
+  return hollow(axis ? x.sizes() : at::IntArrayRef(x.numel()), dtype_of(x), x.device());
+}
 
 // 1, y[0], y[1], ... without the last element: the value before each element.
 template <class T>
@@ -40,6 +50,7 @@ struct CumSum {
   std::optional<int64_t> axis;
   static constexpr auto params() { return std::make_tuple(param("axis", &CumSum::axis)); }
   static constexpr Mask saves = 0;
+  Tensor infer(const Tensor& x) const { return infer_in_line(x, axis); }
   Tensor forward(const Tensor& x) {
     const int64_t a = position(axis, x.dim());
     const Tensor line = in_line(x, axis);
@@ -64,14 +75,20 @@ struct LinearScan {
   int64_t axis = 0;
   static constexpr auto params() { return std::make_tuple(param("axis", &LinearScan::axis)); }
   static constexpr Mask saves = in_bit(0) | out_bit(0);
-  Tensor forward(const Tensor& a, const Tensor& b) {
+  void check(const Tensor& a, const Tensor& b) const {
     TORCH_CHECK_VALUE(b.dim() > 0, "linear_scan: b must have an axis");
     Ints before = ints(b.sizes());
-    int64_t& length = before[wrap_axis(axis, b.dim())];
-    if (length == 0) return b.clone();
-    --length;
+    if (int64_t& length = before[wrap_axis(axis, b.dim())]; length-- == 0) return;
     TORCH_CHECK_VALUE(a.sizes() == at::IntArrayRef(before), "linear_scan: for b of shape ", b.sizes(),
                       " a must have shape ", before, ", not ", a.sizes());
+  }
+  Tensor infer(const Tensor& a, const Tensor& b) const {
+    check(a, b);
+    return hollow(b);
+  }
+  Tensor forward(const Tensor& a, const Tensor& b) {
+    check(a, b);
+    if (b.size(axis) == 0) return b.clone();
     std::vector<Tensor> as = at::unbind(a, axis), ys = at::unbind(b, axis);
     for (size_t i = 1; i < ys.size(); ++i) ys[i] = at::addcmul(ys[i], as[i - 1], ys[i - 1]);
     return at::stack(ys, axis);
@@ -95,6 +112,7 @@ struct CumProd {
   std::optional<int64_t> axis;
   static constexpr auto params() { return std::make_tuple(param("axis", &CumProd::axis)); }
   static constexpr Mask saves = in_bit(0) | out_bit(0);
+  Tensor infer(const Tensor& x) const { return infer_in_line(x, axis); }
   Tensor forward(const Tensor& x) { return at::cumprod(in_line(x, axis), position(axis, x.dim())); }
   // gx[i] = y[i - 1] * (gy[i] + x[i + 1] * gy[i + 1] + x[i + 1] * x[i + 2] * gy[i + 2] + ...): exact where elements are
   // 0.
@@ -117,6 +135,10 @@ CG_OP("cumprod", CumProd, "Cumulative product along axis (None: over all element
 struct Prod {
   CG_REDUCTION_PARAMS(Prod)
   static constexpr Mask saves = in_bit(0);
+  Tensor infer(const Tensor& x) const {
+    const bool all_kept = listed(axis, x.dim()).empty();
+    return all_kept ? x : hollow(reduced_sizes(x.sizes(), axis, keepdims), dtype_of(x), x.device());
+  }
   Tensor forward(const Tensor& x) {
     if (none(axis)) return x.clone();
     Ints axes = listed(axis, x.dim());

@@ -15,7 +15,7 @@
 
 #include <algorithm>
 
-#include "kernels/raw.h"
+#include "kernels/only_shape.h"
 #include "kernels/trace.h"
 
 namespace cg {
@@ -98,7 +98,7 @@ Tensor Selection::entries() const {
 Tensor Selection::pick() const {
   Tensor y = advanced ? entries() : view;
   if (!y.defined()) y = at::index(view, list());
-  if (!reversed.empty()) y = at::flip(y, reversed);
+  if (!reversed.empty() && !kernels::only_shape(y)) y = at::flip(y, reversed);
   for (int64_t a : inserted) y = at::squeeze(y, a);
   return y;
 }

@@ -11,6 +11,8 @@
 namespace cg {
 namespace {
 
+bool only_shape(const Tensor& x, int64_t axis) { return kernels::only_shape(x) && axis >= -x.dim() && axis < x.dim(); }
+
 struct SoftmaxGrad {
   int64_t axis = 1;
   static constexpr auto params() { return std::make_tuple(param("axis", &SoftmaxGrad::axis)); }
@@ -25,7 +27,7 @@ struct SoftmaxGrad {
 };
 CG_OP("softmax_grad", SoftmaxGrad, "y (gy - sum(gy y)): the gradient of softmax from its result y.")
 
-CG_UNARY_WITH(Softmax, "softmax", param, int64_t, axis, 1, out_bit(0), at::_softmax(x, axis, false),
+CG_UNARY_WITH(Softmax, "softmax", param, int64_t, axis, 1, out_bit(0), softmax(x, axis),
               run(SoftmaxGrad{axis}, c.gy(), c.out(0)), "exp(x), scaled to sum 1 along axis.")
 
 struct LogSoftmaxGrad {
@@ -52,10 +54,11 @@ CG_UNARY_WITH(LogSoftmax, "log_softmax", param, int64_t, axis, 1, out_bit(0), lo
 }  // namespace
 
 Var softmax(const Var& x, int64_t axis) { return run(Softmax{axis}, x); }
-Tensor softmax(const Tensor& x, int64_t axis) { return at::_softmax(x, axis, false); }
+Tensor softmax(const Tensor& x, int64_t axis) {
+  return only_shape(x, axis) ? at::empty(x.sizes(), x.options()) : at::_softmax(x, axis, false);
+}
 Tensor log_softmax(const Tensor& x, int64_t axis) {
-  if (kernels::only_shape(x) && axis >= -x.dim() && axis < x.dim()) return at::empty(x.sizes(), x.options());
-  return at::_log_softmax(x, axis, false);
+  return only_shape(x, axis) ? at::empty(x.sizes(), x.options()) : at::_log_softmax(x, axis, false);
 }
 
 }  // namespace cg

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 
+#include "core/deferred.h"
 #include "kernels/trace.h"
 #include "ops/axes.h"
 #include "ops/gather.h"
@@ -41,6 +42,11 @@ struct Sort {
   static constexpr Mask saves = 0;
   Tensor index;
   static constexpr auto stored() { return std::make_tuple(param("index", &Sort::index)); }
+  std::vector<Tensor> infer(const Tensor& x) {
+    wrap_axis(axis, x.dim());
+    index = hollow(x.sizes(), at::kLong, x.device());
+    return outputs_of(hollow(x), index, with_index, only_index);
+  }
   std::vector<Tensor> forward(const Tensor& x) {
     Tensor y;
     std::tie(y, index) = at::sort(x, true, axis, reverse);
@@ -130,20 +136,33 @@ struct TopK {
                       ", but x has shape ", sizes);
     return {c10::multiply_integers(sizes.slice(0, a)), c10::multiply_integers(sizes.slice(a))};
   }
+  static void check(int64_t k, int64_t elements) {
+    TORCH_CHECK_VALUE(k > 0 && k <= elements, "top_k: k must be in [1, ", elements, "], the elements of a sample, not ",
+                      k);
+  }
   static Tensor positions(const Tensor& lines, int64_t k, bool abs, bool largest) {
-    TORCH_CHECK_VALUE(k > 0 && k <= lines.size(1), "top_k: k must be in [1, ", lines.size(1),
-                      "], the elements of a sample, not ", k);
+    check(k, lines.size(1));
     return std::get<1>(at::topk(abs ? at::abs(lines) : lines, k, 1, largest, true));
   }
+  Ints result(at::IntArrayRef sizes) const {
+    TORCH_CHECK_VALUE(reduce || !with_index, "top_k_data: with_index needs reduce=True");
+    Ints shape = ints(sizes.slice(0, wrap_base_axis(base_axis, sizes.size())));
+    shape.push_back(k);
+    return shape;
+  }
+  std::vector<Tensor> infer(const Tensor& x) {
+    const Ints r = rows(x.sizes(), base_axis), shape = result(x.sizes());
+    check(k, r[1]);
+    index = hollow({r[0], k}, at::kLong, x.device());
+    if (!reduce) return {hollow(x)};
+    return outputs_of(hollow(shape, x), hollow(shape, index), with_index, false);
+  }
   std::vector<Tensor> forward(const Tensor& x) {
-    const Ints r = rows(x.sizes(), base_axis);
+    const Ints r = rows(x.sizes(), base_axis), shape = result(x.sizes());
     const Tensor lines = at::reshape(x, r);
     index = positions(lines, k, abs, largest);
-    TORCH_CHECK_VALUE(reduce || !with_index, "top_k_data: with_index needs reduce=True");
     const Tensor picked = at::gather(lines, 1, index);
     if (!reduce) return {at::reshape(at::zeros(r, x.options()).scatter_(1, index, picked), x.sizes())};
-    Ints shape = ints(x.sizes().slice(0, wrap_base_axis(base_axis, x.dim())));
-    shape.push_back(k);
     return outputs_of(at::reshape(picked, shape), at::reshape(index, shape), with_index, false);
   }
   // Without `reduce` the whole gradient is passed on, as in nnabla.
@@ -170,6 +189,10 @@ struct TopKMask {
   static constexpr Mask saves = 0;
   Tensor mask;
   static constexpr auto stored() { return std::make_tuple(param("mask", &TopKMask::mask)); }
+  Tensor infer(const Tensor& x) {
+    TopK::check(k, TopK::rows(x.sizes(), base_axis)[1]);
+    return mask = hollow(x);
+  }
   Tensor forward(const Tensor& x) {
     const Ints r = TopK::rows(x.sizes(), base_axis);
     const Tensor index = TopK::positions(at::reshape(x, r), k, abs, true);
@@ -207,6 +230,11 @@ struct SearchSorted {
   bool right = false;
   static constexpr auto params() { return std::make_tuple(param("right", &SearchSorted::right)); }
   static constexpr Mask saves = 0;
+  Tensor infer(const Tensor& sorted, const Tensor& values) const {
+    const auto others = [](const Tensor& t) { return t.sizes().slice(0, t.dim() - 1); };
+    const bool fit = sorted.dim() > 0 && sorted.dim() == values.dim() && others(sorted) == others(values);
+    return fit ? hollow(values) : Tensor();
+  }
   Tensor forward(const Tensor& sorted, const Tensor& values) {
     return at::searchsorted(sorted.contiguous(), values.contiguous(), false, right).to(values.scalar_type());
   }

@@ -1,8 +1,6 @@
 """Forward and backward: executed functions, their order, freed arrays; PythonFunction and callbacks."""
 
 import gc
-import subprocess
-import sys
 import weakref
 
 import numpy as np
@@ -371,69 +369,6 @@ def test_a_table_that_is_used_several_times(table, ids, dynamic):
             loss.forward(clear_no_need_grad=True)
         loss.backward(clear_buffer=True)
         np.testing.assert_allclose(w.g, k * expected, rtol=1e-4, atol=1e-5)
-
-
-_SHAPES = """
-import sys
-import compatgrad.nnabla as nn, compatgrad.nnabla.functions as F
-x, i, c = nn.Variable((2, 3)), nn.Variable((4, 5)), nn.Variable((2, 1))
-print(F.embed(i, nn.Variable((7, 2, 3))).shape, F.softmax_cross_entropy(x, c).shape, F.where(x, x, x).shape,
-      F.concatenate(x, c).shape, F.concatenate(x, x, x, axis=0).shape, F.stack(x, x, axis=2).shape)
-print("torch._dynamo" in sys.modules)
-"""
-# importing torch's compiler at the first call of one of these functions would take seconds
-_WITHOUT_COMPILER = """
-import sys
-import compatgrad.nnabla as nn, compatgrad.nnabla.functions as F, compatgrad.nnabla.parametric_functions as PF
-x, y, i, t = nn.Variable((2, 3)), nn.Variable((2, 3)), nn.Variable((4, 1)), nn.Variable((5, 2, 3))
-h, w = nn.Variable((1, 1, 2, 6)), nn.Variable((1, 4, 6, 9))
-for f in (
-    F.one_hot(i, (7,)), F.add_n(x, y), F.binary_cross_entropy(x, y), F.sigmoid_cross_entropy(x, y),
-    F.huber_loss(x, y), F.absolute_error(x, y), F.hard_sigmoid(x), F.elu(x), F.relu6(x), F.mish(x), F.sinc(x),
-    F.round(x), F.ceil(x), F.floor(x), F.sign(x), F.tanh_shrink(x), F.reset_nan(x), F.reset_inf(x), F.abs(x),
-    F.binary_tanh(x), F.binary_sigmoid(x), F.fixed_point_quantize(x), F.pow2_quantize(x), PF.affine(x, 4),
-    F.lstm(t, h, h, w)[0], F.gru(t, h, nn.Variable((1, 3, 6, 9)))[0], F.rnn(t, h, nn.Variable((1, 6, 9)))[0],
-):
-    assert "torch._dynamo" not in sys.modules, f.parent
-    print(*f.shape)
-"""
-# torch imports its algebra of shapes, and sympy, when one of its functions in Python checks shapes: 30 MB and a second
-_WITHOUT_ALGEBRA = """
-import sys
-import compatgrad.nnabla as nn, compatgrad.nnabla.functions as F, compatgrad.nnabla.parametric_functions as PF
-x, s, h = nn.Variable((2, 4, 8, 7)), nn.Variable((5, 3, 4)), nn.Variable((1, 1, 3, 6))
-for f in (
-    PF.convolution(x, 6, (3, 3), pad=(1, 1), stride=(2, 2), group=2), PF.depthwise_convolution(x, (3, 3)),
-    PF.deconvolution(x, 6, (2, 2), stride=(2, 2)), F.mean(x, axis=(2, 3)), F.sum(x, axis=1, keepdims=True),
-    PF.affine(x, 5), PF.batch_normalization(x), PF.layer_normalization(x), PF.group_normalization(x, 2), PF.prelu(x),
-    F.average_pooling(x, (2, 2)), F.sum_pooling(x, (2, 2)), F.unpooling(x, (2, 3)), F.tile(x, (1, 2)), F.mul_n(x, x),
-    F.softmax(x), F.log_softmax(x), F.swish(x), F.softsign(x), F.log_sigmoid(x), F.batch_matmul(x, x, transpose_b=True),
-    F.greater_scalar(x, 0.5), F.logical_not(x), F.isnan(x), PF.lstm(s, h, h)[0], PF.gru(s, h)[0], PF.rnn(s, h)[0],
-    PF.multi_head_attention(s, s, s, 2)[0],
-):
-    assert "torch.fx.experimental.symbolic_shapes" not in sys.modules, f.parent
-    print(*f.shape)
-"""
-
-
-def test_layers_are_built_without_torchs_algebra_of_shapes():
-    done = subprocess.run([sys.executable, "-c", _WITHOUT_ALGEBRA], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    shapes = ["2 6 4 4", "2 4 6 5", "2 6 16 14", "2 4", "2 1 8 7", "2 5", *["2 4 8 7"] * 4]
-    shapes += ["2 4 4 3", "2 4 4 3", "2 4 16 21", "2 4 8 14", *["2 4 8 7"] * 6, "2 4 8 8", *["2 4 8 7"] * 3]
-    assert done.stdout.splitlines() == shapes + ["5 3 6"] * 3 + ["5 3 4"]
-
-
-def test_graphs_are_built_without_torchs_compiler():
-    done = subprocess.run([sys.executable, "-c", _WITHOUT_COMPILER], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["4 7"] + ["2 3"] * 22 + ["2 4"] + ["5 2 6"] * 3
-
-
-def test_shapes_of_common_functions_are_found_without_torchs_compiler(monkeypatch):
-    done = subprocess.run([sys.executable, "-c", _SHAPES], capture_output=True, text=True, check=True)
-    shapes, loaded = done.stdout.splitlines()
-    assert shapes == "(4, 5, 2, 3) (2, 1) (2, 3) (2, 4) (6, 3) (2, 3, 2)" and loaded == "False"
 
 
 @pytest.mark.parametrize(

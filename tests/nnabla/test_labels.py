@@ -82,3 +82,19 @@ def test_fractions_of_labels_are_cut_off(auto):
             y.forward()
         found.append(y.d.copy())
     np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("auto", [False, True])
+def test_scatter_add_rounds_indices_down(auto):
+    """In nnabla 1.39 its other functions cut off the fraction, so that -0.5 is 0 there."""
+    with nn.auto_forward(auto):
+        for index, place in ((0.5, 0), (2.9, 2), (np.float32(1), 1)):
+            y = F.scatter_add(of(np.zeros(3)), of(np.array([index])), of(np.array([5.0])), 0)
+            y.forward()
+            assert y.d.tolist() == [5.0 * (i == place) for i in range(3)]
+        for index in (-0.5, -1e-3, -1, 3, np.nan):
+            with pytest.raises(RuntimeError, match="out of range"):
+                F.scatter_add(of(np.zeros(3)), of(np.array([index])), of(np.array([5.0])), 0).forward()
+        y = F.gather(of(np.arange(3.0)), of(np.array([-0.5])), 0)
+        y.forward()
+        assert y.d.tolist() == [0]
