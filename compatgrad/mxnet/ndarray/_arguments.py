@@ -22,16 +22,20 @@ def public_names(scope: dict[str, Any], *functions: str) -> list[str]:
     return sorted(name for name in mine if not name.startswith("_")) + list(functions)
 
 
-def as_ints(name: str, argument: str, value: Any) -> list[int]:
-    """An integer, or a tuple of integers, as a list."""
+def as_ints(name: str, argument: str, value: Any, booleans: bool = False) -> list[int]:
+    """An integer, or a tuple of integers, as a list. True and False are errors unless `booleans` is set: MXNet's
+    operators get arguments as text, and cannot read them as integers.
+    """
     if isinstance(value, Iterable) and not isinstance(value, str):
         values = list(value)
     else:
         values = [value]
     try:
-        return [v.__index__() for v in values]
+        if booleans or bool not in map(type, values):
+            return [v.__index__() for v in values]
     except AttributeError:
-        raise MXNetError(f"{name}: {argument} must be an int or a tuple of ints, got {value!r}") from None
+        pass
+    raise MXNetError(f"{name}: {argument} must be an int or a tuple of ints, got {value!r}")
 
 
 def axis_in(name: str, axis: int, ndim: int, argument: str = "axis") -> int:
@@ -141,10 +145,10 @@ def required(name: str, argument: str, value: Any) -> Any:
 
 def whole(name: str, argument: str, value: Any) -> int:
     """An argument that has no default and must be an integer."""
-    try:
-        return required(name, argument, value).__index__()
-    except AttributeError:  # a fraction, or 4.0, which equals 4 but is no number of channels in MXNet either
-        raise MXNetError(f"{name}: {argument} must be an int, got {value!r}") from None
+    read = getattr(required(name, argument, value), "__index__", None)
+    if read is None or type(value) is bool:  # 4.0 equals 4, and True 1, but MXNet cannot read them as integers
+        raise MXNetError(f"{name}: {argument} must be an int, got {value!r}")
+    return read()
 
 
 def slices(x: NDArray, axis: int) -> list[NDArray]:

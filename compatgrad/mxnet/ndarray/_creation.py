@@ -13,7 +13,7 @@ from .._profile import recorder
 from ..base import MXNetError, numeric_types
 from ..context import Context, current_context
 from ..util import is_np_shape
-from ._arguments import as_ints
+from ._arguments import as_ints, whole
 from ._indexing import in_range
 from ._operator import not_an_array, parse, register
 from .ndarray import NDArray, _on, torch_dtype
@@ -26,15 +26,16 @@ __all__ = ["arange", "array", "empty", "eye", "from_dlpack", "from_numpy", "full
 
 
 _INT = frozenset((int,))
-_CONVERTED = ("empty", "full")  # functions whose shape MXNet converts in Python, where it raises TypeError
+# functions whose shape MXNet converts in Python, where it raises TypeError, and True is 1
+_CONVERTED = ("empty", "full")
 
 
-def _shape(shape: Any, who: str) -> tuple[int, ...]:
+def _shape(shape: Any, who: str, booleans: bool = False) -> tuple[int, ...]:
     if type(shape) is tuple and shape and _INT.issuperset(map(type, shape)) and min(shape) >= 0:
         return shape
     given = parse(shape) if isinstance(shape, str) else shape
     try:
-        lengths = tuple(as_ints(who, "shape", given))
+        lengths = tuple(as_ints(who, "shape", given, booleans or who in _CONVERTED))
     except MXNetError:
         if who in _CONVERTED or isinstance(given, str) or given is None:
             raise TypeError(f"{who}: shape: expected an integer or a tuple of integers, got {shape!r}") from None
@@ -433,8 +434,8 @@ def eye(
         NDArray of shape (N, M).
 
     Raises:
-        TypeError, ValueError: `N`, `M` or `k` is no integer, or a length negative; `dtype` is no dtype.
-        mxnet.base.MXNetError: `out` has another shape; an argument is not known.
+        TypeError, ValueError: a length is negative; `dtype` is no dtype.
+        mxnet.base.MXNetError: `N`, `M` or `k` is no integer; `out` has another shape; an argument is not known.
 
     Example:
         >>> nd.eye(2, 3, k=1).asnumpy()
@@ -443,7 +444,8 @@ def eye(
 
     Source: `mxnet.nd.eye` of MXNet 1.9.1.
     """
-    x = array(np.eye(int(N), int(M) or int(N), int(k)), ctx=ctx, dtype=dtype)
+    rows, columns, diagonal = (whole("eye", name, parse(v)) for name, v in (("N", N), ("M", M), ("k", k)))
+    x = array(np.eye(rows, columns or rows, diagonal), ctx=ctx, dtype=dtype)
     out = _out_of("_eye", kwargs)
     return x if out is None else out._take(x)
 

@@ -20,6 +20,7 @@ from ._arguments import (
     public_names,
     require_shape,
     vector,
+    whole,
     within,
     write_at,
 )
@@ -309,6 +310,7 @@ def one_hot(indices, depth, on_value=1.0, off_value=0.0, dtype="float32"):
     """
     index = as_index(indices)
     t = torch_dtype(dtype, "one_hot: dtype")
+    depth = whole("one_hot", "depth", depth)
     y = torch.full((*index.shape, depth), off_value, dtype=t, device=index.device)
     hit = index.unsqueeze(-1) == torch.arange(depth, device=index.device)
     return constant(y.masked_fill_(hit, on_value), indices)

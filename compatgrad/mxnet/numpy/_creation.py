@@ -12,6 +12,7 @@ from compatgrad import _C
 
 from .._docs import sharing
 from ..base import MXNetError
+from ..ndarray._arguments import as_ints, whole
 from ..ndarray._creation import _shape
 from ..ndarray._operator import op
 from ..ndarray.ndarray import NDArray, _on, torch_dtype
@@ -83,7 +84,7 @@ def _plain(value: Any) -> Any:
 def _made(who: str, fill: Any, shape: Any, dtype: Any, ctx: Any, order: str, out: Any = None) -> ndarray:
     _order(who, order)
     context = _context(ctx)
-    t = fill(_shape(shape, who), dtype=torch_dtype(dtype, f"{who}: dtype"), device=context.torch_device)
+    t = fill(_shape(shape, who, who == "zeros"), dtype=torch_dtype(dtype, f"{who}: dtype"), device=context.torch_device)
     return finish(_on(ndarray(t), context), out)
 
 
@@ -150,9 +151,9 @@ def full(
         ndarray.
 
     Raises:
-        TypeError: `shape` is no shape, `fill_value` no number, or `dtype` no dtype.
+        TypeError: `fill_value` is no number, or `dtype` no dtype.
         NotImplementedError: `order` is not "C".
-        mxnet.base.MXNetError: a length is negative, or `fill_value` does not broadcast to `shape`.
+        mxnet.base.MXNetError: `shape` is no shape, a length is negative, or `fill_value` does not broadcast to `shape`.
 
     Example:
         >>> mx.np.full((2,), 7)
@@ -161,6 +162,7 @@ def full(
         array([[1., 2.],
                [1., 2.]])
     """
+    shape = tuple(as_ints("full", "shape", shape))
     if isinstance(fill_value, NDArray):
         y = broadcast_to(fill_value, _shape(shape, "full"))
         return finish(y.astype(dtype) if dtype is not None else op.copy(y), out)
@@ -370,6 +372,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Dtype | None = onp.floa
         array([[0., 1., 0.],
                [0., 0., 1.]])
     """
+    N, M, k = whole("eye", "N", N), None if M is None else whole("eye", "M", M), whole("eye", "k", k)
     if min(N, N if M is None else M) < 0:
         raise MXNetError(f"eye: N and M must not be negative, got {N} and {M}")
     return _from_numpy(onp.eye(N, M, k), dtype, kwargs.get("ctx"))

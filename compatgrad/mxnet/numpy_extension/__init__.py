@@ -27,6 +27,7 @@ from ._files import load as load
 from ._files import save as save
 from ._files import savez as savez
 from ._functions import *  # noqa: F403
+from ._functions import late_names as _late_names
 from ._functions import wrapped as _wrapped
 
 current_device = current_context
@@ -41,3 +42,7 @@ def __getattr__(name: str) -> Any:
         raise no_attribute(__name__, name)
     found = globals()[name] = _opened(_fe_np, found)
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_late_names()})

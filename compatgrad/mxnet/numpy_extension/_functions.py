@@ -78,6 +78,11 @@ def around(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
+def late_names() -> list[str]:
+    """The names of the functions that are made when a program first asks for them."""
+    return list(_NAMES)
+
+
 def wrapped(name: str) -> Callable[..., Any] | None:
     """The function of `mx.npx` with a name, made from an operator; None if there is no such operator."""
     wanted = _NAMES.get(name)

@@ -16,3 +16,8 @@ def __getattr__(name: str) -> Any:
         raise no_attribute(__name__, name)
     found = globals()[name] = _around(getattr(_image, name), name)
     return found
+
+
+def __dir__() -> list[str]:
+    late = (name.removeprefix("_image_") for name in _operators if name.startswith("_image_"))
+    return sorted({*globals(), *(name for name in late if hasattr(_image, name))})
