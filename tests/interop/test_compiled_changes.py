@@ -238,3 +238,54 @@ def test_first_calls_in_several_threads():
     for k in range(6):
         x = chainer.Variable(numbers(1 + k % 3, 3, seed=k))
         assert_equal([step(x).array, x.grad], found[k])
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_labels_out_of_range_are_the_error_of_the_function(recorded):
+    net = L.Linear(3, 3)
+
+    def loss(x, t):
+        return F.softmax_cross_entropy(net(x), t)
+
+    def step(x, t):
+        net.cleargrads()
+        y = loss(x, t)
+        y.backward()
+        return y
+
+    compiled = interop.compile(loss if recorded else step, parameters=net, backend="inductor")
+    x, t = chainer.Variable(numbers(2, 3)), np.array([0, 1], np.int32)
+    expected = loss(x, t).array
+    for wrong in (7, 3):
+        np.testing.assert_allclose(compiled(x, t).array, expected, rtol=1e-5)
+        for f in (loss, compiled):
+            with pytest.raises(IndexError, match="out of range"):
+                f(x, np.array([0, wrong], np.int32))
+
+
+def test_labels_out_of_range_in_nnabla():
+    w = nn.Variable.from_numpy_array(numbers(3, 3), need_grad=True)
+
+    def step(x, t):
+        loss = NF.sum(NF.softmax_cross_entropy(NF.affine(x, w), t))
+        loss.forward()
+        loss.backward()
+        return loss
+
+    compiled = interop.compile(step, parameters={"w": w}, backend="inductor")
+    x, t = nn.Variable.from_numpy_array(numbers(2, 3)), nn.Variable.from_numpy_array(np.array([[0], [1]]))
+    compiled(x, t)
+    t.d = [[0], [7]]
+    with pytest.raises(RuntimeError, match="out of range"):
+        compiled(x, t)
+
+
+def test_a_number_of_a_closure_is_that_of_the_first_trace():
+    """As docs/mixing.md says; arguments may change."""
+    factor = 2.0
+    closed = interop.compile(lambda x: x * factor, backend="eager")
+    given = interop.compile(lambda x, factor: x * factor, backend="eager")
+    x = chainer.Variable(np.ones(3, "f"))
+    assert closed(x).array.tolist() == given(x, factor).array.tolist() == [2, 2, 2]
+    factor = 3.0
+    assert closed(x).array.tolist() == [2, 2, 2] and given(x, factor).array.tolist() == [3, 3, 3]
