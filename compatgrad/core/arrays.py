@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from compatgrad import _C
+
 _current_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # torch has it if it was built for CUDA
 _DEFAULT_STREAM = 1  # its number in the array API; CUDA's is 0
 
@@ -58,9 +60,34 @@ def tensor_of_device_array(array: Any, what: str) -> torch.Tensor:
 
     Source: `compatgrad/core/arrays.py`.
     """
-    if not hasattr(array, "__dlpack__"):
+    if not hasattr(array, "__dlpack__") or isinstance(array, (_C.Variable, _C.Array)):
         raise TypeError(f"{what}: expected an array or a torch tensor, got {type(array)}")
     if _current_stream and type(array).__module__ == "cupy":
         # What torch.from_dlpack does for such an array, without the layers of Python that take most of its time
         array = array.__dlpack__(stream=_current_stream(array.device.id) or _DEFAULT_STREAM)
     return torch.from_dlpack(array)  # type: ignore[attr-defined]
+
+
+def refuse_dlpack(cls: type, instead: str) -> None:
+    """Makes `torch.from_dlpack(x)` and `numpy.from_dlpack(x)` of objects of a class say what to pass instead.
+
+    Without `__dlpack__` torch takes an object for a capsule, an invalid one.
+
+    Args:
+        cls: a class of Variables or arrays.
+        instead: the expression that has the values, for the error.
+
+    Example:
+        refuse_dlpack(Variable, "x.array")
+
+    Source: `compatgrad/core/arrays.py`.
+    """
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(
+            f"DLPack: {type(self).__name__} is no plain array: its memory and its graph belong to compatgrad; pass "
+            f"{instead}"
+        )
+
+    for name in ("__dlpack__", "__dlpack_device__"):
+        setattr(cls, name, refuse)

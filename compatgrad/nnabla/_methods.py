@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compatgrad import _C
+from compatgrad.core.arrays import refuse_dlpack
 from compatgrad.nnabla import functions as F
 from compatgrad.nnabla._arithmetic import in_place, operators, swapped
 from compatgrad.nnabla._frontend import fe
@@ -14,6 +15,9 @@ from compatgrad.nnabla.parameter import get_parameters
 from compatgrad.nnabla.variable import Variable
 
 __all__: list[str] = []
+
+refuse_dlpack(NdArray, "x.data, or nnabla.utils.dlpack.to_dlpack(x)")
+refuse_dlpack(Variable, "x.d")
 
 
 def reshape(self: Variable, shape: Any, unlink: bool = False) -> Variable:

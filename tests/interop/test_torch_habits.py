@@ -3,12 +3,14 @@
 import copy
 import io
 import pickle
+import re
 
 import numpy as np
 import pytest
 import torch
 from torch.nn.utils import parametrizations
 
+import compatgrad
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
 import compatgrad.chainer.links as L
@@ -503,3 +505,17 @@ def test_function_hooks_of_nnabla(layer):
         ("back", name),
     ]
     assert abs(v.g).sum() > 0
+
+
+@pytest.mark.parametrize("convert", [torch.from_dlpack, np.from_dlpack])
+def test_dlpack_of_variables_says_what_to_pass(convert):
+    array = np.ones(3, np.float32)
+    for x, instead in (
+        (chainer.Variable(array), "x.array"), (chainer.Parameter(array), "x.array"),
+        (compatgrad.Variable(torch.from_numpy(array)), "x.tensor"),
+        (nn.Variable.from_numpy_array(array), "x.d"), (nn.NdArray.from_numpy_array(array), "x.data"),
+        (mx.nd.ones(3), "x.asnumpy()"), (mx.np.ones(3), "x.asnumpy()"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=re.escape(f"pass {instead}")):
+            convert(x)
+        assert convert(eval(instead)).tolist() == [1, 1, 1]
