@@ -205,6 +205,14 @@ class Worker:
         self.process.wait(30)
 
 
+def cannot_import(python: str, framework: str) -> str | None:
+    """The last line of the error with which an interpreter fails to import a framework, or None."""
+    done = subprocess.run(
+        [python, "-c", f"import {framework}"], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True
+    )
+    return (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1] if done.returncode else None
+
+
 def commands(module: str, pythons: dict[str, str | None], device: str = "cpu") -> dict[str, list[str]]:
     """Framework -> the command of `tests.benchmarks.<module>_…`; `pythons`: interpreters of the available originals.
 
@@ -393,6 +401,8 @@ def main():
     for name, python in pythons.items():
         if python and not shutil.which(python):
             parser.error(f"--{name}: there is no interpreter {python}")
+        if python and (failure := cannot_import(python, name)):
+            parser.error(f"--{name}: {python} cannot import {name}: {failure}")
     if args.device != "cpu" and not args.large:
         parser.error("--device: only large networks (--large) compute on a GPU")
     if args.threads < 1:

@@ -115,6 +115,18 @@ def test_an_interpreter_that_is_not_there():
     assert done.returncode == 2 and "--jax: there is no interpreter nowhere/python" in done.stderr
 
 
+@pytest.mark.parametrize("option", ["chainer", "nnabla", "mxnet", "jax"])
+def test_an_interpreter_without_the_framework(option, tmp_path):
+    python = tmp_path / "python"  # refuses every import but those of its own start
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    python.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks", f"--{option}", str(python)], capture_output=True, text=True
+    )
+    said = f"--{option}: {python} cannot import {option}: ModuleNotFoundError: No module named '{option}'"
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("order", [1, 3])
 def test_derivatives_of_an_order(order):
     from tests.benchmarks import chain_torch
