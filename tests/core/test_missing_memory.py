@@ -25,7 +25,7 @@ CHAINER = {
 
 @pytest.mark.parametrize("name", CHAINER)
 def test_chainer_raises_the_error_of_numpy(name):
-    with pytest.raises(MemoryError, match="memory"):
+    with pytest.raises(MemoryError):
         np.empty((N, N), np.float32)
     x, y = chainer.Variable(COLUMN), chainer.Variable(ROW)
     with pytest.raises(MemoryError, match="memory"):
