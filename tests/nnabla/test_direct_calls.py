@@ -88,9 +88,7 @@ def test_the_same_as_the_bodies(case, auto, monkeypatch):
     for module in (recurrent, reduction):
         monkeypatch.setattr(module, "_C", Bodies())
     for f in (F.affine, F.relu, F.sigmoid, F.tanh, F.exp, F.embed, F.softmax_cross_entropy):
-        assert (
-            f.__globals__["_run_chain"] is _C.run_chain
-        )  # what the function calls
+        assert f.__globals__["_run_chain"] is _C.run_chain  # what the function calls
         monkeypatch.setitem(f.__globals__, "_run_chain", lambda *args: None)
     by_bodies = outcome(case, auto)
     assert direct[:2] == by_bodies[:2] and len(direct[0]) > 0

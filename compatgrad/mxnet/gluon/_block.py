@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _enter_what_runs_at_once = let_in("mxnet", deferred=False)
 _OWN = frozenset(("_children", "_reg_params"))  # containers of registered blocks, and of Parameters only
+_PLAIN = frozenset((bool, float, int, str, type(None), Parameter, ParameterDict))  # classes without blocks inside
 
 
 class Block:
@@ -168,7 +169,9 @@ class Block:
             return any(map(has_unknown, value))
 
         for key, value in self.__dict__.items():
-            if isinstance(value, (list, tuple, dict)) and value and key not in _OWN and not key.startswith("__"):
+            if value.__class__ in _PLAIN or key in _OWN:  # most attributes
+                continue
+            if isinstance(value, (list, tuple, dict)) and value and not key.startswith("__"):
                 if has_unknown(value):
                     warnings.warn(
                         f'"{type(self).__name__}.{key}" is an unregistered container with Blocks. Note that Blocks '

@@ -150,7 +150,7 @@ class ParameterDict:
 
         AssertionError if another parameter has the same name; nothing is added then.
         """
-        for name, param in other.items():
+        for name, param in other.items() if self._params else ():
             assert self._params.get(name, param) is param, (
                 f"Cannot update self with other because they have different Parameters with the same name '{name}'"
             )

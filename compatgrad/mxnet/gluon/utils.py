@@ -167,7 +167,8 @@ def _clipped(arrays: Sequence[NDArray], max_norm: float, squared: torch.Tensor) 
     _warn_unless_finite(norm, 4)
     limit = np.minimum(np.float32(max_norm) / (norm + np.float32(1e-8)), np.float32(1))
     for dtype, same in _by_dtype(arrays).items():
-        _C.optim_scale(same, squared.new_full((1,), float(dtype(limit)), dtype=torch.float64))
+        if limit != 1:  # a product with 1 would change nothing
+            _C.optim_scale(same, squared.new_full((1,), float(dtype(limit)), dtype=torch.float64))
     return norm
 
 
@@ -176,10 +177,12 @@ def _by_dtype(arrays: Sequence[NDArray]) -> dict[type, list[NDArray]]:
     not writable."""
     found: dict[type, list[NDArray]] = {}
     for array in arrays:
-        found.setdefault(array.dtype, []).append(array)
-    for same in found.values():
-        for array in same:
-            array._check_writable()
+        array._check_writable()
+        dtype = array.dtype
+        if dtype in found:
+            found[dtype].append(array)
+        else:
+            found[dtype] = [array]
     return found
 
 

@@ -63,8 +63,8 @@ class RecurrentCell(Block):
         self._check_unmodified()
         states = []
         for info in self.state_info(batch_size):
-            self._init_counter += 1
-            name = f"{self._prefix}begin_state_{self._init_counter}"
+            self.__dict__["_init_counter"] = number = self._init_counter + 1  # as in `forward`
+            name = f"{self._prefix}begin_state_{number}"
             states.append(made_state(func, name, info or {}, kwargs))
         return states
 
