@@ -10,7 +10,7 @@ namespace cg {
 namespace {
 
 // In the order in which they are tried.
-const ConvolutionWay* const kWays[] = {&kWinograd, &kSteps, &kPointwise, &kFewChannels, &kTaps, &kColumns};
+const ConvolutionWay* const kWays[] = {&kWinograd, &kPatches, &kSteps, &kPointwise, &kFewChannels, &kTaps, &kColumns};
 
 // Whether the shapes are those of a convolution whose map has exactly the positions of the filter inside the image, all
 // of at least one number.

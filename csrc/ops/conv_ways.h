@@ -25,11 +25,13 @@ struct ConvolutionWay {
   std::array<Tensor, 2> (*both)(const Placement& p, const Tensor& map, const Tensor& image, const Tensor& w) = nullptr;
 };
 
-// kWinograd: filters of 3 x 3, in fewer multiplications (kernels/winograd.h). kSteps: filters of 4 x 4 and stride 2,
-// likewise (kernels/steps.h). kPointwise: filters of one pixel or along one axis (kernels/pointwise.h). kFewChannels:
-// images of few channels (kernels/few_channels.h). kTaps: batches, by products for each number of a filter
-// (kernels/taps.h). kColumns: products with columns, which are an image's patches below the filter's positions.
-extern const ConvolutionWay kWinograd, kSteps, kPointwise, kFewChannels, kTaps, kColumns;
+// kWinograd: filters of 3 x 3, in fewer multiplications (kernels/winograd.h). kPatches: transposed convolutions with
+// filters of 4 x 4 and stride 2, of few places or into few channels (kernels/patches.h). kSteps: filters of 4 x 4 and
+// stride 2, in fewer multiplications (kernels/steps.h). kPointwise: filters of one pixel or along one axis
+// (kernels/pointwise.h). kFewChannels: images of few channels (kernels/few_channels.h). kTaps: batches, by products for
+// each number of a filter (kernels/taps.h). kColumns: products with columns, which are an image's patches below the
+// filter's positions.
+extern const ConvolutionWay kWinograd, kPatches, kSteps, kPointwise, kFewChannels, kTaps, kColumns;
 
 // t, a filter or its gradient, if all of its numbers are finite. Transformations add and subtract all numbers of a
 // filter, or of the part of an image below it, and multiply zeros beyond an image by all of them; so one that is not
