@@ -199,7 +199,7 @@ def test_samples_from_a_slow_core_are_taken_again(patience, expected, slow):
         sleep(1)
         return start
 
-    core = Pace(lambda: 1.4 if 3 <= now < 8 else 1.1, lambda: now, sleep)
+    core = Pace(lambda: 1.5 if 3 <= now < 8 else 1.1, lambda: now, sleep)
     results, slow_ones = core.samples(take, 5, patience)
     assert results == pytest.approx(list(expected)) and slow_ones == slow
 
