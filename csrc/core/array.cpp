@@ -1,10 +1,9 @@
 // Arrays of deferred variables, and families of arrays that share memory.
-#include <ATen/ops/full.h>
-
 #include <algorithm>
 #include <stdexcept>
 
 #include "core/deferred.h"
+#include "core/filled.h"
 #include "core/tally.h"
 
 namespace cg {
@@ -116,7 +115,7 @@ static c10::Scalar element(double value, at::ScalarType dtype) {
 const at::Tensor& Array::make() {
   Array& r = root();
   if (!r.tensor.defined())
-    r.tensor = at::full(r.sizes, element(r.fill_value, r.dtype), at::TensorOptions().dtype(r.dtype).device(r.device));
+    r.tensor = filled(r.sizes, element(r.fill_value, r.dtype), at::TensorOptions().dtype(r.dtype).device(r.device));
   r.typed = true;
   r.rebind();
   return tensor;

@@ -18,10 +18,16 @@ namespace cg {
 void accumulate(Array& grad, at::Tensor g, bool overwrite) {
   if (overwrite || grad.zeroing || !grad.touched || grad.cleared) return grad.put(std::move(g));
   grad.move(g.device());
-  if (grad.tensor.defined() && may_overwrite(grad.tensor))
-    grad.write().add_(g);  // nobody else has the tensor, so its version counter need not be increased
-  else
-    grad.put(at::add(grad.read(), g));
+  const bool alike = g.sizes() == at::IntArrayRef(grad.sizes);
+  if (grad.tensor.defined() && may_overwrite(grad.tensor)) {
+    const at::Tensor to = grad.write();  // nobody else has the tensor, so its version counter need not be increased
+    if (alike)
+      sum_gradients({to, g}, true);
+    else
+      to.add_(g);
+  } else {
+    grad.put(alike ? sum_gradients({grad.read(), g}, false) : at::add(grad.read(), g));
+  }
 }
 
 namespace {

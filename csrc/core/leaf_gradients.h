@@ -34,7 +34,7 @@ struct Collected : Pinned {
   explicit Collected(bool j) : joins(j) {}
 
   void compute_rows() {
-    rows_.compute_all([](VariableNode& x, at::Tensor g) { accumulate(*x.deferred->store->grad, std::move(g), false); });
+    rows_.compute_all([](VariableNode& x) { return Into{*x.deferred->store->grad}; });
   }
   // Lets rows wait that would be added to the gradient that a leaf already has.
   struct Taker final : RowTaker {
@@ -48,15 +48,23 @@ struct Collected : Pinned {
       if (x.creator || !x.deferred || !accum[i]) return false;
       Array& grad = *x.deferred->store->grad;
       if (!grad.tensor.defined() || !grad.touched || grad.zeroing || grad.cleared) return false;
-      const auto add = [&](at::Tensor g) { accumulate(grad, std::move(g), false); };
       // nnabla makes a new Variable at each use of a parameter; all of them have one gradient.
-      if (!collected.rows_.join(x, &grad, sum, a, b, add)) return false;
+      if (!collected.rows_.join(x, &grad, sum, a, b, Into{grad})) return false;
       taken |= in_bit(i);
       return true;
     }
   };
 
  private:
+  // Where sums of rows go.
+  struct Into {
+    Array& grad;
+    void add(at::Tensor g) { accumulate(grad, std::move(g), false); }
+    at::Tensor room() {
+      const bool starts = !grad.tensor.defined() || grad.zeroing || !grad.touched || grad.cleared;
+      return !starts && grad.tensor.is_contiguous() && may_overwrite(grad.tensor) ? grad.write() : at::Tensor();
+    }
+  };
   RowsOfLeaves rows_;
 };
 

@@ -2,64 +2,115 @@
 // program uses in each step of a sequence is one product of all steps' rows, which costs less than a product and a sum
 // for each step.
 #pragma once
-#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "core/arithmetic.h"
 #include "core/pointer_map.h"
-#include "kernels/trace.h"
+#include "kernels/raw.h"
 
 namespace cg {
 
+// matmul.cpp: adds a sum of rows to a contiguous gradient; false: the sum has to be computed first.
+bool add_rows(RowSum sum, const at::Tensor& to, const at::Tensor& a, const at::Tensor& b);
+bool adds_at_once(RowSum sum);  // whether that costs no more than to keep the rows
+
 class RowsOfLeaves : Pinned {
  public:
-  // Whether the rows wait for those of other functions. Rows that are too many together are computed: `add` then gets
-  // their gradient. Leaves with the same `key` have one gradient together.
-  template <class Add>
-  bool join(VariableNode& leaf, const void* key, RowSum sum, const at::Tensor& a, const at::Tensor& b, Add&& add) {
+  // Whether the rows wait for those of other functions, or were added to the gradient. Rows that are too many together
+  // are computed: `to` then gets their sum, by to.add(sum), or in the memory to.room() of the gradient so far, which is
+  // undefined if it must not be changed. Leaves with the same `key` have one gradient together.
+  template <class To>
+  bool join(VariableNode& leaf, const void* key, RowSum sum, const at::Tensor& a, const at::Tensor& b, To&& to) {
     const bool joins = b.dim() == 2 && b.size(0) <= kFewRows && b.scalar_type() == leaf.dtype && !kernels::traced() &&
                        (leaf.dtype == at::kFloat || leaf.dtype == at::kDouble);
     if (!joins) return false;
     if (const Waiting* w = find(key);
-        w && !(w->sum == sum && w->leaf->sizes == leaf.sizes && alike(w->a[0], a) && alike(w->b[0], b)))
-      compute(key, add);
+        w && !(w->sum == sum && w->leaf->sizes == leaf.sizes && w->a.joins(a) && w->b.joins(b)))
+      compute(key, to);
+    if (adds_at_once(sum) && add_to(sum, a, b, to)) return true;
     const auto [place, first] = places_.insert(key);
     if (first) {
       *place = waiting_.size();
       waiting_.push_back(std::make_unique<Waiting>(Waiting{Ref<VariableNode>(&leaf), key, sum, {}, {}, 0}));
     }
     Waiting& w = *waiting_[*place];
-    w.a.push_back(a);
-    w.b.push_back(b);
-    w.numbers += b.numel() + (a.defined() ? a.numel() : 0);
+    const int64_t numbers = b.numel() + (a.defined() ? a.numel() : 0);
+    w.numbers += numbers;
     // No more memory than the gradient itself takes, if that is large
-    if (w.numbers > std::max(c10::multiply_integers(leaf.sizes), kFewNumbers)) compute(key, add);
+    const int64_t most = std::max(c10::multiply_integers(leaf.sizes), kFewNumbers);
+    const int64_t rows = most * b.size(0) / std::max<int64_t>(numbers, 1) + kFewRows;
+    w.a.add(a, rows);
+    w.b.add(b, rows);
+    if (w.numbers > most) compute(key, to);
     return true;
   }
   bool wait(const void* key) const { return find(key) != nullptr; }
-  // Calls add(gradient) for the rows of a key that wait, if there are any.
-  template <class Add>
-  void compute(const void* key, Add&& add) {
+  // Computes the rows of a key that wait, if there are any.
+  template <class To>
+  void compute(const void* key, To&& to) {
     if (!find(key)) return;
     const auto w = std::move(waiting_[places_.take(key)]);
     if (!places_.size()) waiting_.clear();
-    add(fit(w->sum(all(w->a), all(w->b), w->leaf->sizes), *w->leaf));
+    const at::Tensor a = w->a.all(), b = w->b.all();
+    if (!add_to(w->sum, a, b, to)) to.add(fit(w->sum(a, b, w->leaf->sizes), *w->leaf));
   }
-  // Calls add(leaf, gradient) for all rows that wait. Must be called before user code runs, which may change the arrays
-  // that the rows are in.
-  template <class Add>
-  void compute_all(Add&& add) {
+  // Computes all rows that wait; to_leaf(x) is where the sum of leaf x goes. Must be called before user code runs,
+  // which may change the arrays that the rows are in.
+  template <class ToLeaf>
+  void compute_all(ToLeaf&& to_leaf) {
     while (places_.size()) {
       const auto next = std::find_if(waiting_.begin(), waiting_.end(), [](auto& w) { return w != nullptr; });
       const Ref<VariableNode> leaf = (*next)->leaf;
-      compute((*next)->key, [&](at::Tensor g) { add(*leaf, std::move(g)); });
+      compute((*next)->key, to_leaf(*leaf));
     }
   }
 
  private:
-  using Rows = c10::SmallVector<at::Tensor, 8>;
+  // Rows that wait. From the second function on they are copied to one array: the arrays that they are in would take as
+  // much memory until the copy, and then the copy, too.
+  class Rows {
+   public:
+    void add(const at::Tensor& t, int64_t room) {
+      if (!all_.defined()) {
+        all_ = t;
+        rows_ = t.defined() ? t.size(0) : 0;
+        return;
+      }
+      if (!copied_) {
+        c10::DimVector sizes(t.sizes().begin(), t.sizes().end());
+        sizes[0] = room + rows_;
+        const at::Tensor first = std::exchange(all_, at::empty(sizes, t.options()));
+        copied_ = true;
+        rows_ = 0;
+        append(first);
+      }
+      append(t);
+    }
+    at::Tensor all() const { return copied_ ? all_.narrow(0, 0, rows_) : all_; }
+    // Whether t can be added.
+    bool joins(const at::Tensor& t) const {
+      if (!all_.defined() || !t.defined()) return all_.defined() == t.defined();
+      return all_.scalar_type() == t.scalar_type() && all_.device() == t.device() &&
+             all_.sizes().slice(1) == t.sizes().slice(1) && (!copied_ || rows_ + t.size(0) <= all_.size(0));
+    }
+
+   private:
+    void append(const at::Tensor& t) {
+      const int64_t begin = std::exchange(rows_, rows_ + t.size(0));
+      if (t.device().is_cpu() && t.is_contiguous() && kernels::plain(t) && t.numel())
+        std::memcpy(static_cast<char*>(all_.mutable_data_ptr()) + begin * all_.stride(0) * t.element_size(),
+                    t.const_data_ptr(), t.nbytes());
+      else
+        all_.narrow(0, begin, t.size(0)).copy_(t);
+    }
+    at::Tensor all_;
+    int64_t rows_ = 0;
+    bool copied_ = false;
+  };
   struct Waiting {
     Ref<VariableNode> leaf;
     const void* key;
@@ -71,12 +122,10 @@ class RowsOfLeaves : Pinned {
     const size_t* place = places_.size() ? places_.find(key) : nullptr;
     return place ? waiting_[*place].get() : nullptr;
   }
-  static bool alike(const at::Tensor& t, const at::Tensor& u) {
-    if (!t.defined() || !u.defined()) return t.defined() == u.defined();
-    return t.scalar_type() == u.scalar_type() && t.device() == u.device() && t.dim() == u.dim();
-  }
-  static at::Tensor all(const Rows& rows) {
-    return rows.size() > 1 && rows[0].defined() ? at::cat(at::TensorList(rows.data(), rows.size())) : rows[0];
+  template <class To>
+  static bool add_to(RowSum sum, const at::Tensor& a, const at::Tensor& b, To&& to) {
+    const at::Tensor room = to.room();
+    return room.defined() && add_rows(sum, room, a, b);
   }
   static constexpr int64_t kFewRows = 256, kFewNumbers = 1 << 18;
   std::vector<std::unique_ptr<Waiting>> waiting_;  // null: computed

@@ -52,15 +52,12 @@ class GradientSlots {
   // weight once, and its operands are in the cache now.
   bool join(VariableNode& leaf, RowSum sum, const Tensor& a, const Tensor& b) {
     GradientSlot* s = find(leaf);
-    return s && s->first.defined() && rows_.join(leaf, &leaf, sum, a, b, [&](Tensor g) {
-      add(*s, Var(std::move(g)));
-      if (!create_graph_ && s->more && s->more->size() >= kPendingRows) this->sum(*s);
-    });
+    return s && s->first.defined() && rows_.join(leaf, &leaf, sum, a, b, RowsInto{*this, *s});
   }
   // Before user code runs: whatever waits is computed.
   void compute_all_rows() {
     settle();
-    rows_.compute_all([&](VariableNode& leaf, Tensor g) { accumulate(leaf, Var(std::move(g))); });
+    rows_.compute_all([&](VariableNode& leaf) { return RowsInto{*this, open(leaf)}; });
     for (const VariableNode* node : std::exchange(parted_, {}))
       if (GradientSlot* s = slots_.find(node)) sum_parts(*s);
   }
@@ -94,7 +91,7 @@ class GradientSlots {
     return std::move(s.first);
   }
   void collapse(GradientSlot& s) {
-    if (s.leaf) rows_.compute(s.node.get(), [&](Tensor g) { add(s, Var(std::move(g))); });
+    if (s.leaf) rows_.compute(s.node.get(), RowsInto{*this, s});
     sum_parts(s);
     sum(s);
   }
@@ -120,6 +117,20 @@ class GradientSlots {
   }
 
  private:
+  // Where sums of rows go.
+  struct RowsInto {
+    GradientSlots& slots;
+    GradientSlot& slot;
+    void add(Tensor g) {
+      slots.add(slot, Var(std::move(g)));
+      if (!slots.create_graph_ && slot.more && slot.more->size() >= kPendingRows) slots.sum(slot);
+    }
+    Tensor room() {
+      if (slots.create_graph_ || slot.parts || (slot.more && !slot.more->empty())) return {};
+      return slot.first.defined() && slot.first.data.is_contiguous() && sole_owner(slot.first) ? slot.first.data
+                                                                                               : Tensor();
+    }
+  };
   // Code in Python has changed the graph, so that another gradient comes after one that seemed complete.
   static void read_again(GradientSlot& s) {
     s.written = false;

@@ -2,9 +2,11 @@
 
 #include <ATen/ops/sum.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
-#include "kernels/raw.h"
+#include "kernels/map.h"
 
 namespace cg {
 namespace {
@@ -44,7 +46,18 @@ Tensor first(const Placement& p, at::IntArrayRef filters, F&& f) {
 
 }  // namespace
 
-Tensor if_finite(const Tensor& t) { return std::isfinite(at::sum(t).item<float>()) ? t : Tensor(); }
+Tensor if_finite(const Tensor& t) {
+  if (!kernels::raw(t) || !t.is_contiguous()) return std::isfinite(at::sum(t).item<float>()) ? t : Tensor();
+  return kernels::with_dtype(t, [&]<class T>(T) {
+    constexpr int64_t kLanes = 256;
+    T sums[kLanes] = {};
+    for (int64_t i = 0; i < t.numel(); i += kLanes)
+      kernels::map_range(
+          std::min(kLanes, t.numel() - i), sums, [](auto a, auto b) CG_EACH { return a + b; }, sums,
+          t.const_data_ptr<T>() + i);
+    return std::isfinite(std::accumulate(sums, sums + kLanes, T(0))) ? t : Tensor();
+  });
+}
 
 bool only_shape(const Placement& p, const Tensor& x, const Tensor& w, const Tensor& b, at::IntArrayRef image,
                 at::IntArrayRef map) {

@@ -1,9 +1,12 @@
 // Products of matrices and vectors.
 #include <ATen/ExpandUtils.h>
+#include <ATen/ops/addmm.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
 
+#include "core/rows.h"
+#include "kernels/map.h"
 #include "kernels/only_shape.h"
 #include "kernels/trace.h"
 #include "ops/dense_product.h"
@@ -142,6 +145,42 @@ CG_OP("linear", Linear, "x @ w.T + b for x (batch, in), w (out, in), b (out,).")
 }  // namespace
 
 Var matmul(const Var& a, const Var& b) { return run(MatMul{}, a, b); }
+// to = the sum of the rows b, or with `more` to plus this sum.
+static bool sum_rows(const Tensor& to, const Tensor& b, bool more) {
+  if (!kernels::raw(to, b) || b.dim() != 2 || !b.is_contiguous() || to.numel() != b.size(1)) return false;
+  kernels::with_dtype(b, [&]<class T>(T) {
+    constexpr int64_t kColumns = 1024;  // whose sums stay in the cache
+    const auto plus = [](auto x, auto y) CG_EACH { return x + y; };
+    for (int64_t j = 0; j < b.size(1); j += kColumns) {
+      T sums[kColumns] = {};
+      const int64_t n = std::min(kColumns, b.size(1) - j);
+      for (int64_t i = 0; i < b.size(0); ++i)
+        kernels::map_range(n, sums, plus, sums, b.const_data_ptr<T>() + i * b.size(1) + j);
+      T* const t = to.mutable_data_ptr<T>() + j;
+      if (more)
+        kernels::map_range(n, t, plus, t, sums);
+      else
+        std::copy_n(sums, n, t);
+    }
+  });
+  return true;
+}
+bool adds_at_once(RowSum sum) { return sum == &TotalOfRows::of<Tensor>; }
+bool add_rows(RowSum sum, const Tensor& to, const Tensor& a, const Tensor& b) {
+  if (adds_at_once(sum)) return sum_rows(to, b, true);
+  if (sum != &ProductOfRows::of<Tensor> || to.numel() != a.size(1) * b.size(1) || a.scalar_type() != to.scalar_type())
+    return false;
+  to.view({a.size(1), b.size(1)}).addmm_(a.t(), b);
+  return true;
+}
+// Of more rows ATen's sum is more exact, and uses threads.
+Tensor TotalOfRows::of_few(const Tensor& b) {
+  constexpr int64_t kRows = 128;
+  if (b.dim() != 2 || b.size(0) > kRows || b.numel() > kernels::kGrain || !kernels::raw(b)) return {};
+  Tensor y = at::empty({b.size(1)}, b.options());
+  return sum_rows(y, b, false) ? y : Tensor();
+}
+
 Var product_of_rows(const Var& a, const Var& b) { return run(MatMul{true, false}, a, b); }
 
 }  // namespace cg

@@ -7,6 +7,7 @@
 #include <ATen/ops/threshold_backward.h>
 
 #include "ops/one_loop.h"
+#include "ops/own_loops.h"
 
 namespace cg {
 namespace {
@@ -16,9 +17,17 @@ Var leaky_relu_backward(const Var& gy, const Var& x, double slope, bool is_resul
 
 // gy where y > 0, else 0. The rules differ where gy is not finite or y is NaN. product: gy times 0. choice: 0, and gy
 // where y is NaN. slope: gy times 0, and NaN where y is NaN.
+constexpr auto by_product = [](auto g, auto y) CG_EACH { return y > 0 ? g : g * 0; };
+constexpr auto by_choice = [](auto g, auto y) CG_EACH { return y <= 0 ? decltype(g)(0) : g; };
 Tensor relu_gradient(const std::string& rule, const Tensor& gy, const Tensor& y) {
-  if (rule == "product") return at::leaky_relu_backward(gy, y, 0.0, false);
-  if (rule == "choice") return at::threshold_backward(gy, y, 0.0);
+  if (rule == "product") {
+    Tensor gx = map_all(by_product, gy, y);
+    return gx.defined() ? gx : at::leaky_relu_backward(gy, y, 0.0, false);
+  }
+  if (rule == "choice") {
+    Tensor gx = map_all(by_choice, gy, y);
+    return gx.defined() ? gx : at::threshold_backward(gy, y, 0.0);
+  }
   TORCH_CHECK_VALUE(rule == "slope", "relu: rule must be product, choice or slope, not ", rule);
   return fused([](auto g, auto y) CG_EACH { return y > 0    ? g
                                                    : y <= 0 ? g * 0
@@ -30,8 +39,9 @@ Tensor relu_gradient(const std::string& rule, const Tensor& gy, const Tensor& y)
 }
 // Writes relu_gradient into `to`, which may be gy or y.
 Tensor relu_gradient_into(Tensor to, const std::string& rule, const Tensor& gy, const Tensor& y) {
-  if (rule == "product") return at::leaky_relu_backward_out(to, gy, y, 0.0, false);
-  if (rule == "choice") return at::threshold_backward_out(to, gy, y, 0.0);
+  if (rule == "product")
+    return map_into(by_product, to, gy, y) ? to : at::leaky_relu_backward_out(to, gy, y, 0.0, false);
+  if (rule == "choice") return map_into(by_choice, to, gy, y) ? to : at::threshold_backward_out(to, gy, y, 0.0);
   return relu_gradient(rule, gy, y);
 }
 
@@ -52,8 +62,12 @@ struct ReLU {
   std::string rule = "product";
   static constexpr auto params() { return std::make_tuple(param("rule", &ReLU::rule)); }
   static constexpr Mask saves = out_bit(0), reuses = out_bit(0);
-  Tensor forward(const Tensor& x) { return at::relu(x); }
-  Tensor forward_into(Tensor y, const Tensor& x) { return at::clamp_min_out(y, x, 0); }
+  static constexpr auto clipped = [](auto x) CG_EACH { return x < 0 ? decltype(x)(0) : x; };
+  Tensor forward(const Tensor& x) {
+    Tensor y = map_all(clipped, x);
+    return y.defined() ? y : at::relu(x);
+  }
+  Tensor forward_into(Tensor y, const Tensor& x) { return map_into(clipped, y, x) ? y : at::clamp_min_out(y, x, 0); }
   template <class T>
   void backward(Ctx<T>& c) {
     const T& gy = c.gy();

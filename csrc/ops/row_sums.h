@@ -5,8 +5,8 @@
 namespace cg {
 
 // aᵀ b, in a recorded pass as one function: the gradient of a function for aᵀ would be transposed, and slow to add.
-inline Tensor product_of_rows(const Tensor& a, const Tensor& b) { return at::matmul(a.transpose(0, 1), b); }
-Var product_of_rows(const Var& a, const Var& b);  // matmul.cpp
+Tensor product_of_rows(const Tensor& a, const Tensor& b);  // dense_product.cpp
+Var product_of_rows(const Var& a, const Var& b);           // matmul.cpp
 
 // aᵀ b: the gradient of a matrix that the rows `a` were multiplied by.
 struct ProductOfRows {
@@ -19,8 +19,11 @@ struct ProductOfRows {
 struct TotalOfRows {
   template <class T>
   static T of(const T& /*a*/, const T& b, at::IntArrayRef sizes) {
+    if constexpr (std::is_same_v<T, Tensor>)
+      if (Tensor y = of_few(b); y.defined()) return shaped(y, sizes);
     return shaped(sum(b, {0}), sizes);
   }
+  static Tensor of_few(const Tensor& b);
 };
 
 }  // namespace cg
