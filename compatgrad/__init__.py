@@ -50,6 +50,7 @@ _HOMES = {
     "load_ipython_extension": "compatgrad.tools.notebook",
     "ops": None,
     "report": "compatgrad.tools.report",
+    "surroundings": None,
     "uninstall": "compatgrad._install",
     "unload_ipython_extension": "compatgrad.tools.notebook",
 }

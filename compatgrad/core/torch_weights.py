@@ -175,6 +175,6 @@ def take(place: Place, t: torch.Tensor, shapes: Mapping[str, Sequence[int]]) -> 
             raise ValueError(f"expected {torch.Size(expected).numel()} elements, found shape {tuple(t.shape)}")
         t = t.reshape(expected)
     if tuple(t.shape) != expected:
-        raise ValueError(f"expected shape {expected} in the legacy layout, found {tuple(t.shape)}")
+        raise ValueError(f"expected shape {expected} in the original's layout, found {tuple(t.shape)}")
     parts = t.split([s[0] for s in own]) if len(own) > 1 else [t]
     return dict(zip(place.names, parts, strict=True))

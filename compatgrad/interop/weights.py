@@ -147,7 +147,7 @@ def write_like(path: _Path, like: _Path, tensors: Mapping[str, torch.Tensor], le
     zeros = set() if legacy_names else set(known.zeros)
     for name in sorted(zeros & set(tensors)):
         if bool((tensors[name] != 0).any()):
-            raise ValueError(f"{name}: expected zeros, because the legacy layer has no such parameter")
+            raise ValueError(f"{name}: expected zeros, because the original's layer has no such parameter")
     return sorted(n for n in tensors if n not in used and n.rpartition(".")[2] not in extra and n not in zeros)
 
 

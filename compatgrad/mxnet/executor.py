@@ -323,7 +323,7 @@ class Executor:
         """
         shapes, outputs, aux_shapes = self._symbol.infer_shape(**kwargs)
         if shapes is None:
-            raise ValueError("Executor.reshape: the shapes given do not suffice")
+            raise ValueError(f"Executor.reshape: the shapes {kwargs} do not determine the shapes of all arguments")
 
         def fitting(name: str, x: Any, shape: Any) -> Any:
             if x is None or x.shape == shape:
@@ -434,7 +434,7 @@ def simple_bind(
     known = {n: s for n, s in shapes.items() if n in names or n in states}  # other names mean nothing, as in MXNet
     arg_shapes, _, aux_shapes = symbol.infer_shape(**known)
     if arg_shapes is None:
-        raise RuntimeError(f"simple_bind error: the shapes {shapes} do not suffice")
+        raise RuntimeError(f"simple_bind error: the shapes {shapes} do not determine the shapes of all arguments")
     given = {n: t for n, t in (type_dict or {}).items() if n in names or n in states}
     arg_types, _, aux_types = symbol.infer_type_partial(**given)
     types = dict(zip([*names, *states], [*arg_types, *aux_types], strict=True))

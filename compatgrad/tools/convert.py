@@ -29,8 +29,8 @@ Names, shapes and types stay as they are in IN, unless --to torch is given: then
 names and layouts (weight, bias, running_mean, gates of recurrent layers in torch's order), and the others, which are
 listed with the reason, keep theirs. Parameters that have no value yet are left out.
 
-With --like LEGACY, IN is a state dict of torch with these names, and OUT a file that the framework of LEGACY loads: a
-copy of LEGACY (.npz, .h5, .hdf5, .protobuf, .nnp or .params) with the values in IN.
+With --like FILE, IN is a state dict of torch with these names, and OUT a file that the framework of FILE loads: a copy
+of FILE (.npz, .h5, .hdf5, .protobuf, .nnp or .params) with the values in IN.
 
 Networks: with --to torch, a network (nnabla's .nnp, or MXNet's -symbol.json with --params) becomes a Python file of
 torch.nn layers if OUT is a folder or a name that ends in .py; the state dict is written beside it. Outputs and
@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         help="replace OLD at the beginning of names by NEW; may be repeated, the first that fits is used",
     )
     parser.add_argument("--to", choices=["torch"], help="give known layers torch's names and layouts")
-    parser.add_argument("--like", metavar="LEGACY", help="write a copy of this file, with the values in IN")
+    parser.add_argument("--like", metavar="FILE", help="write a copy of the original's FILE, with the values in IN")
     networks = parser.add_argument_group("networks")
     networks.add_argument("--params", metavar="FILE", help="the .params file with the parameters of a symbol")
     networks.add_argument("--network", metavar="NAME", help="the network in a .nnp file that contains several")

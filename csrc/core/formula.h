@@ -1,5 +1,7 @@
 // What a pass does before and around a function's backward formula.
 #pragma once
+#include <ATen/ops/zeros.h>
+
 #include <algorithm>
 
 #include "core/arithmetic.h"
@@ -26,6 +28,10 @@ inline FunctionNode* creator_of(const VariableNode& x) {
   if (f && !f->call && (x.output_index >= f->outputs.size() || f->outputs[x.output_index].node != &x))
     throw std::runtime_error(binding.label(*f) + ": the function was applied again since, and has other outputs now");
   return f;
+}
+
+inline Var zeros_of(const VariableNode& x) {
+  return Var(at::zeros(x.sizes, at::TensorOptions().dtype(x.dtype).device(x.device)));
 }
 
 // Runs the formula of `f`, which is written for real numbers. The gradient of a complex function, as torch defines it,

@@ -1,7 +1,5 @@
 // One pass of backpropagation: the order, the slots and the visit of a function. backprop.cpp starts and ends passes.
 #pragma once
-#include <ATen/ops/zeros.h>
-
 #include "core/backprop.h"
 #include "core/door.h"
 #include "core/formula.h"
@@ -181,16 +179,15 @@ class Pass : GradientSlots<T> {
       else
         keep_leaf(*s);  // it may have become a leaf a moment ago
     }
-    if (options_.release && !f.call) f.release_graph();
+    if (!options_.release || f.call) return;
+    f.release_graph();
+    if (!options_.watch) this->write_complete(inputs);
   }
 
   static bool registered(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
     if (!user_code(binding.registered_backward, f, inputs, gys, gxs, wanted)) return false;
     fit_all(gxs, inputs);
     return true;
-  }
-  static Var zeros_of(const VariableNode& x) {
-    return Var(at::zeros(x.sizes, at::TensorOptions().dtype(x.dtype).device(x.device)));
   }
   // Lets rows of leaves' gradients, and parts of others, wait in the slots if nothing looks on while the pass runs.
   struct Taker final : RowTaker {

@@ -38,6 +38,7 @@ class RowsOfLeaves : Pinned {
     if (w.numbers > std::max(c10::multiply_integers(leaf.sizes), kFewNumbers)) compute(key, add);
     return true;
   }
+  bool wait(const void* key) const { return find(key) != nullptr; }
   // Calls add(gradient) for the rows of a key that wait, if there are any.
   template <class Add>
   void compute(const void* key, Add&& add) {

@@ -18,6 +18,7 @@ inline bool sole_owner(const Var& v) { return !v.node && may_overwrite(v.data); 
 struct GradientSlot {
   Ref<VariableNode> node;  // owned while its gradient waits, so that no other node gets its address, and its gradient
   bool leaf = false;
+  bool written = false;  // the leaf's gradient is in a program's memory
   Var first;
   std::unique_ptr<c10::SmallVector<Var, 4>> more;
   std::unique_ptr<Parts> parts;  // which come before all others
@@ -37,6 +38,7 @@ class GradientSlots {
   }
   void accumulate(VariableNode& node, Var g) { add(open(node), std::move(g)); }
   void add(GradientSlot& s, Var g) {
+    if (s.written) read_again(s);
     sum_parts(s);
     if (!s.first.defined()) {
       s.first = std::move(g);
@@ -96,8 +98,33 @@ class GradientSlots {
     sum_parts(s);
     sum(s);
   }
+  // Writes the gradients of those leaves among a visited function's inputs that no other function reads, as MXNet does.
+  // Until then a program's memory contains the gradients of its last pass: if all were written when the pass ends,
+  // there would be two gradients of each parameter. Such a pass frees each function, so that the functions still to
+  // come are the only other owners of a leaf.
+  void write_complete(const Nodes& inputs) {
+    if (create_graph_) return;
+    for (const auto& x : inputs) {
+      if (!x || x->creator || !x->buffer || !x->buffer->data.defined() || x->buffer->data.requires_grad()) continue;
+      GradientSlot* s = find(*x);
+      if (!s || !s->leaf || s->empty()) continue;
+      const auto here = std::count(inputs.begin(), inputs.end(), x);
+      // The slot and the list of leaves own it, too, its Variable, its Python object and rows that wait.
+      if (x->refs != here + 2 + (x->variable != nullptr) + (x->handle != nullptr) + rows_.wait(x.get())) continue;
+      collapse(*s);
+      settle();
+      read(s->first.data);
+      s->written = true;
+      x->buffer->write(std::exchange(s->first, Var()).data);
+    }
+  }
 
  private:
+  // Code in Python has changed the graph, so that another gradient comes after one that seemed complete.
+  static void read_again(GradientSlot& s) {
+    s.written = false;
+    if (const auto& b = s.node->buffer; b && !b->add) s.first = Var(b->data.clone());
+  }
   static void sum_parts(GradientSlot& s) {
     if (const auto parts = std::exchange(s.parts, nullptr)) s.first = Var(parts->sum());
   }

@@ -20,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import typing
 
 from tests.benchmarks import chain, data, large, recorded, second, worker
 
@@ -172,6 +173,9 @@ TARGETS = {
 class Worker:
     """A process of one framework that times workloads on request."""
 
+    paces: typing.ClassVar[dict[str, float]] = {}  # interpreter -> the least time of the loop of `pace`
+    slow = 0  # samples that are from a slow core, of all processes
+
     def __init__(self, command: list[str]):
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -179,13 +183,21 @@ class Worker:
 
     def seconds(self, name: str, inner: int, samples: int) -> float | None:
         """The median seconds of a step; None if the process has no program for the workload."""
-        return self._answer({"name": name, "inner": inner, "samples": samples})
+        interpreter = self.process.args[0]
+        request = {"name": name, "inner": inner, "samples": samples}
+        if interpreter in Worker.paces:
+            request["pace"] = Worker.paces[interpreter]
+        answer = self._answer(request)
+        if "pace" in answer:
+            Worker.paces[interpreter] = answer["pace"]
+            Worker.slow += answer["slow"]
+        return answer["value"]
 
     def growth(self, name: str) -> float | None:
         """The bytes by which a program and its first steps raise the peak of the process's memory, or None."""
-        return self._answer({"name": name, "steps": 3})
+        return self._answer({"name": name, "steps": 3})["value"]
 
-    def _answer(self, request: dict[str, object]) -> float | None:
+    def _answer(self, request: dict[str, object]) -> dict[str, typing.Any]:
         assert self.process.stdin and self.process.stdout
         try:
             self.process.stdin.write(json.dumps(request) + "\n")
@@ -196,7 +208,7 @@ class Worker:
         answer = json.loads(line) if line else {"error": f"ended with {self.process.wait()}"}
         if "error" in answer:
             raise RuntimeError(f"{request['name']}: {' '.join(map(str, self.process.args))}: {answer['error']}")
-        return answer["value"]
+        return answer
 
     def close(self) -> None:
         assert self.process.stdin
@@ -365,7 +377,8 @@ def table_row(*cells):
 
 def main():
     parser = argparse.ArgumentParser(
-        prog="python -m tests.benchmarks", description="compatgrad against torch, Chainer, nnabla and MXNet"
+        prog="python -m tests.benchmarks",
+        description="Measures the same programs on compatgrad, torch and the originals that are given, in turns.",
     )
     parser.add_argument("--quick", action="store_true", help="three short rounds")
     parser.add_argument("--rounds", type=int, help="how often each framework has its turn (default 7, quick 3)")
@@ -373,21 +386,27 @@ def main():
     parser.add_argument("--nnabla", metavar="PYTHON", help="an interpreter in which real nnabla 1.39.0 runs")
     parser.add_argument("--mxnet", metavar="PYTHON", help="an interpreter in which real MXNet 1.9.1 runs")
     parser.add_argument("--jax", metavar="PYTHON", help="an interpreter with JAX, in which training steps are jitted")
-    parser.add_argument("--compiled", action="store_true", help="training steps also against torch.compile")
-    parser.add_argument("--limit", action="store_true", help="how close steps are to the machine's limit")
+    parser.add_argument(
+        "--compiled", action="store_true", help="also torch's training steps by torch.compile, MAML by interop.compile"
+    )
+    parser.add_argument("--limit", action="store_true", help="print the share of the machine's limit")
     parser.add_argument("--large", action="store_true", help="large networks, and nothing else")
-    parser.add_argument("--data", action="store_true", help="iterators over images, and nothing else")
     parser.add_argument(
-        "--memory", action="store_true", help="the growth of memory by training steps, and nothing else"
+        "--data", action="store_true", help="images a second that iterators and loaders read, and nothing else"
     )
-    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where large networks compute")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of a program (default 1)")
     parser.add_argument(
-        "--frontend", choices=list(FRONTENDS), help="programs of this frontend and of the native API alone"
+        "--memory", action="store_true", help="by how much training steps raise memory, and nothing else"
     )
-    parser.add_argument("--against", nargs="+", metavar="NAME", help="compare with these programs alone")
-    parser.add_argument("--json", metavar="FILE", help="write the rows into FILE, or - for standard output")
-    parser.add_argument("--only", nargs="+", metavar="WORD", help="workloads whose name contains a word")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where large networks compute (cpu)")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each program (default 1)")
+    parser.add_argument(
+        "--frontend", choices=list(FRONTENDS), help="only programs of this frontend and of the native API"
+    )
+    parser.add_argument(
+        "--against", nargs="+", metavar="NAME", help="compare only with these programs, such as 'torch best'"
+    )
+    parser.add_argument("--json", metavar="FILE", help="record the rows in FILE, or print them as JSON for -")
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="only workloads whose name contains a word")
     args = parser.parse_args()
     pythons = {name: getattr(args, name) for name in (*FRONTENDS, "jax")}
     for name, python in pythons.items():
@@ -476,6 +495,8 @@ def main():
         if chosen({name: None}, "memory"):
             growths = measure_growths(name, rounds, available("recurrent" if name in RECURRENT else "large"))
             add(name, growths, "MB", 1e-6, target=1.0)
+    if Worker.slow:
+        print(f"{Worker.slow} samples are from a core that others slowed all the time", file=sys.stderr)
     missed, aimed = (sum(row["met"] in kinds for row in result) for kinds in ([False], [False, True]))
     if args.json:
         text = json.dumps(recorded.merged(args.json, result, limits, args.threads, rounds), indent=1)

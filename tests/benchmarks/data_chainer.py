@@ -57,4 +57,5 @@ if __name__ == "__main__":
             f"{data.WORKERS} processes, files": lambda: epoch(files(), processes, n_processes=data.WORKERS),
         },
         clock=data.CLOCK,
+        patience=0,
     )

@@ -130,4 +130,5 @@ if __name__ == "__main__":
             f"loader of arrays, {data.WORKERS} workers": lambda: loader_of_arrays(data.WORKERS),
         },
         clock=data.CLOCK,
+        patience=0,
     )

@@ -71,4 +71,5 @@ if __name__ == "__main__":
             "cache of images": cache_of_images,
         },
         clock=data.CLOCK,
+        patience=0,
     )

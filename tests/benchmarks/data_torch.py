@@ -145,4 +145,5 @@ if __name__ == "__main__":
             "cache of images": lambda: epoch(cache(), 1),
         },
         clock=data.CLOCK,
+        patience=0,
     )

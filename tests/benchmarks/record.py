@@ -32,9 +32,10 @@ PARTS: dict[str, tuple[list[str], tuple[str, ...]]] = {
 def main() -> None:
     about = (__doc__ or "").split("\n\n")[1]
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.record", description=about)
-    for name in ("chainer", "nnabla", "mxnet", "jax"):
-        parser.add_argument(f"--{name}", metavar="PYTHON", help=f"an interpreter with {name}")
-    parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS), help="these parts alone")
+    titles = {"chainer": "Chainer 7.8.1", "nnabla": "nnabla 1.39.0", "mxnet": "MXNet 1.9.1", "jax": "JAX"}
+    for name, title in titles.items():
+        parser.add_argument(f"--{name}", metavar="PYTHON", help=f"an interpreter in which {title} runs")
+    parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS), help="measure only these parts")
     args = parser.parse_args()
     for part in args.only:
         options, originals = PARTS[part]

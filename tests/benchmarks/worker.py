@@ -6,6 +6,7 @@ import sys
 import time
 
 from tests.benchmarks import memory
+from tests.benchmarks.pace import Pace
 
 # the sizes of batches on which training steps are timed
 BATCHES = (1, 4, 16, 64, 256)
@@ -13,9 +14,14 @@ BATCHES = (1, 4, 16, 64, 256)
 THREADS = int(os.environ.get("OMP_NUM_THREADS", 1))
 
 
-def serve(workloads, clock=time.process_time if THREADS == 1 else time.perf_counter, finish=None, warm=0):
+def serve(workloads, clock=time.process_time if THREADS == 1 else time.perf_counter, finish=None, warm=0, patience=10):
     """Answer lines of {"name", "samples", "inner"} on stdin with the median seconds of a step, lines of {"name",
     "steps"} with the bytes by which a program and so many steps raise the peak of resident memory.
+
+    Samples from a slow core are taken again for `patience` seconds. Answers have the least time of the loop that tells
+    ("pace"; requests can contain that of another process of the same interpreter) and the number of samples that are
+    from a slow core nevertheless ("slow"). Programs of several threads or processes, or on a GPU, are not judged: what
+    they do between samples slows the loop.
 
     `workloads` maps a name to a function that sets up and returns the step; for other names the answer is null.
     Set-up and at least two warm-up runs happen once, at the first request. Times are CPU time of all threads, which
@@ -25,8 +31,9 @@ def serve(workloads, clock=time.process_time if THREADS == 1 else time.perf_coun
     `finish`: a function that waits until a GPU has done its work; then the time is wall-clock time, too.
     """
     clock = time.perf_counter if finish else clock
+    judged = patience > 0 and THREADS == 1 and not finish
     finish = finish or (lambda: None)
-    steps = {}
+    steps, pace = {}, Pace()
     for line in sys.stdin:
         request = json.loads(line)
         name, inner = request["name"], request.get("inner", 1)
@@ -44,14 +51,24 @@ def serve(workloads, clock=time.process_time if THREADS == 1 else time.perf_coun
                     steps[name]()
                     finish()
                     count += 1
-            step, times = steps[name], []
-            for _ in range(request["samples"]):
+                    if judged:
+                        pace.slow()
+            step = steps[name]
+
+            def sample(step=step, inner=inner):
                 start = clock()
                 for _ in range(inner):
                     step()
                 finish()
-                times.append((clock() - start) / inner)
-            answer = {"value": sorted(times)[len(times) // 2]}
+                return (clock() - start) / inner
+
+            if judged:
+                pace.least = min(pace.least, request.get("pace", pace.least))
+                times, slow = pace.samples(sample, request["samples"], patience)
+                answer = {"pace": pace.least, "slow": slow}
+            else:
+                times, answer = [sample() for _ in range(request["samples"])], {}
+            answer["value"] = sorted(times)[len(times) // 2]
         except Exception as error:
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), flush=True)

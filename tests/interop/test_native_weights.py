@@ -169,7 +169,7 @@ def test_errors_name_the_tensor(tmp_path, capsys):
     torch.save({"weight": torch.ones(2, 4), "bias": torch.ones(2)}, tmp_path / "b.pt")
     arguments = [str(tmp_path / "b.pt"), str(tmp_path / "b.npz"), "--like", str(tmp_path / "a.npz")]
     assert convert.main(arguments) == 1
-    assert "weight: expected shape (2, 3) in the legacy layout, found (2, 4)" in capsys.readouterr().err
+    assert "weight: expected shape (2, 3) in the original's layout, found (2, 4)" in capsys.readouterr().err
     torch.save({"weight": torch.ones(2, 3)}, tmp_path / "b.pt")
     assert convert.main(arguments) == 1
     assert "bias is missing" in capsys.readouterr().err

@@ -120,6 +120,20 @@ def test_a_name_in_place_of_a_symbol_is_refused_in_words():
             mx.gluon.SymbolBlock(outputs, inputs)
 
 
+def test_inputs_of_a_symbol_block():
+    y = mx.sym.var("x") + mx.sym.var("y")
+    block = mx.gluon.SymbolBlock(y, [mx.sym.var("x"), mx.sym.var("y")])
+    with pytest.raises(ValueError, match=r"the inputs \['x', 'y'\] must be NDArrays or Symbols, got int, ndarray"):
+        block(3, np.ones(2))
+    with pytest.raises(NotImplementedError, match="a SymbolBlock runs its symbol: call the block itself"):
+        block.hybrid_forward(mx.nd, mx.nd.ones(2))
+    y = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2)
+    with pytest.raises(RuntimeError, match=r"the shapes \{\} do not determine the shapes of all arguments"):
+        y.simple_bind(mx.cpu())
+    with pytest.raises(ValueError, match=r"reshape: the shapes \{\} do not determine the shapes of all arguments"):
+        y.simple_bind(mx.cpu(), x=(2, 3)).reshape()
+
+
 def test_the_truth_of_a_symbol_is_refused_in_words():
     with pytest.raises(mx.base.NotImplementedForSymbol, match="is not supported for symbols$"):
         bool(mx.sym.Variable("x") == 1)

@@ -12,6 +12,7 @@ import torch
 
 import compatgrad
 from tests.benchmarks import large, large_torch, recorded, worker
+from tests.benchmarks.pace import Pace
 
 
 @pytest.fixture(scope="module")
@@ -180,3 +181,34 @@ def test_a_worker_waits_for_the_device_before_it_reads_the_clock(monkeypatch, ca
     worker.serve({"a": lambda: lambda: seen.append("step")}, finish=lambda: seen.append("finish"))
     assert seen == ["step", "finish"] * 4 + ["step"] * 2 + ["finish"]
     assert json.loads(capsys.readouterr().out)["value"] > 0
+
+
+@pytest.mark.parametrize(
+    ("patience", "expected", "slow"),
+    [(60, [0, 1, 8.3, 9.3, 10.3], 0), (4.5, [0, 1, 4.1, 5.1, 6.1], 3), (0, range(5), 3)],
+)
+def test_samples_from_a_slow_core_are_taken_again(patience, expected, slow):
+    now = 0.0
+
+    def sleep(seconds):
+        nonlocal now
+        now += seconds
+
+    def take():
+        start = now
+        sleep(1)
+        return start
+
+    core = Pace(lambda: 1.4 if 3 <= now < 8 else 1.1, lambda: now, sleep)
+    results, slow_ones = core.samples(take, 5, patience)
+    assert results == pytest.approx(list(expected)) and slow_ones == slow
+
+
+def test_a_worker_says_how_many_samples_are_from_a_slow_core(monkeypatch, capsys):
+    monkeypatch.setattr(worker, "THREADS", 1)
+    requests = '{"name": "a", "samples": 1}\n{"name": "a", "samples": 3, "pace": 1e-9}\n'  # no core is as fast
+    monkeypatch.setattr(sys, "stdin", io.StringIO(requests))
+    worker.serve({"a": lambda: lambda: None}, patience=1e-9)
+    first, second = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first["pace"] > 1e-6
+    assert (second["pace"], second["slow"]) == (1e-9, 3)

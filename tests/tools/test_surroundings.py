@@ -19,6 +19,12 @@ from compatgrad import surroundings
 from compatgrad.surroundings import _callers, _tables
 from tests.tools.old_programs import NEW_NUMPY, ROOT, execute, python, run
 
+
+def test_the_names_are_found_without_an_import_of_their_module():
+    """`compatgrad.surroundings.table()` of docs/tools.md, after `import compatgrad` alone."""
+    assert compatgrad.__getattr__("surroundings") is surroundings
+
+
 # Who finds them
 
 LIBRARY = """

@@ -217,7 +217,7 @@ class Source:
         more = f" Its numbers are {str(*floats)}: `.to({str(*floats)})`." if other else ""
         if self.kept:
             which = ", ".join(f"`{argument}`" for argument, _ in self.kept.values())
-            more += f" {which}: the legacy parts that are called."
+            more += f" {which}: the original's parts that are called."
         return f'"""`load_state_dict` takes the tensors saved beside this file.{more}"""'
 
     def _input_names(self) -> dict[str, str]:
@@ -461,7 +461,7 @@ class Source:
             flat = t.new_zeros(end)
             flat[places.flatten()] = t.flatten()
             if bool((t[places == 0] != 0).any()):
-                raise ValueError(f"{name}: expected zeros where the legacy layer has no parameter")
+                raise ValueError(f"{name}: expected zeros where the original's layer has no parameter")
             for n, place in numbers.items():
                 if n in found:  # one torch parameter has a part of it, another one the rest
                     held = torch.isin(place, places)
@@ -473,7 +473,7 @@ class Source:
                 name = ".".join((*entry.path, own))
                 if own != "num_batches_tracked" and name in tensors and bool((tensors[name] != value).any()):
                     raise ValueError(
-                        f"{name}: expected {value:g} of shape {shape}: the legacy layer has no such parameter"
+                        f"{name}: expected {value:g} of shape {shape}: the original's layer has no such parameter"
                     )
         return {self.names.get(n, n): t for n, t in found.items()}
 

@@ -52,11 +52,11 @@ class NativeModule:
         name: the class.
         state_dict: the network's parameters under torch's names, in torch's layouts.
         module: an instance with these parameters, in the mode in which the network was recorded.
-        legacy_names: for each name in `state_dict` the legacy name of the parameter; several, with commas between
+        legacy_names: for each name in `state_dict` the original's name of the parameter; several, with commas between
             them, where parameters are joined.
-        unused: legacy parameters that the network did not use when it was recorded; they are not in `state_dict`.
+        unused: the original's parameters that the network did not use when it was recorded; `state_dict` lacks them.
         kept: the parts that are not written as torch but call compatgrad, with the reason; only with `keep`.
-        parts: the legacy links, blocks and functions for these parts: the arguments of the class `name`.
+        parts: the links, blocks and functions that these parts are: the arguments of the class `name`.
         notes: what behaves differently in torch.
         differences: for each mode that was compared the largest difference of outputs and of gradients, relative to
             the largest number in each; empty with `check=False`.
@@ -85,9 +85,9 @@ class NativeModule:
     _back: Callable[[Mapping[str, torch.Tensor]], dict[str, torch.Tensor]] = field(init=False, repr=False, default=dict)
 
     def legacy_state(self, state_dict: Mapping[str, torch.Tensor] | None = None) -> dict[str, torch.Tensor]:
-        """The legacy parameters, under their names and in their layouts, for a state dict of the module; None: for
-        `state_dict`. Raises ValueError if a tensor is missing or has another shape, or if a parameter that the legacy
-        network does not have is not the constant that it is there."""
+        """The original's parameters, under their names and in their layouts, for a state dict of the module; None: for
+        `state_dict`. Raises ValueError if a tensor is missing or has another shape, or if a parameter that the
+        original does not have is not the constant that it is there."""
         return self._back(self.state_dict if state_dict is None else state_dict)
 
     def save(self, path: str | os.PathLike[str], force: bool = False) -> tuple[str, str]:
@@ -129,7 +129,7 @@ def to_native(
 
     The network runs on the example inputs, and what it computes is recorded as for `interop.export`. A function with
     parameters becomes a layer where torch has one; other functions become calls in `forward`. Parts of the network
-    whose calls follow each other become classes of their own. Comments keep the legacy names of the parameters.
+    whose calls follow each other become classes of their own. Comments keep the original's names of the parameters.
 
     Args:
         model: a Chainer link, a Gluon block, or a function of Variables; or an nnabla Variable, for the static graph

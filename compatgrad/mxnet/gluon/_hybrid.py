@@ -114,8 +114,9 @@ class HybridBlock(Block):
     ) -> None:
         """Hybridizes the blocks inside, which `export` needs before a forward pass.
 
-        Networks with two or more convolutions are compiled for inference in float32 on the CPU, after some equal calls
-        (docs/guide/performance.md). Nothing else is compiled, and the options have no effect.
+        Networks with two or more convolutions, large dense layers or attentions are compiled for inference in float32
+        on the CPU, after some equal calls (docs/guide/performance.md). Nothing else is compiled, and the options have
+        no effect.
         """
         self._active = bool(active)
         if active:

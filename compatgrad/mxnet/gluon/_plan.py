@@ -20,7 +20,7 @@ from compatgrad.core import fixed_layers
 from compatgrad.core.shared_memory import Shared, is_shared
 
 from .. import ndarray as nd
-from ..symbol._inference import LARGE, Program, compiled
+from ..symbol._inference import Program, compiled
 from ._changes import Changes, CountedDict
 from ._parameter import _Epoch
 from ._scope import _state
@@ -34,7 +34,8 @@ _NDArray = nd.NDArray
 _CALLS = 6  # calls that run operator by operator before a plan is made
 _MOST_CALLS = 256  # the same number, if plans were of little use
 _SIGNATURES = 2  # plans of a block, for inputs of different shapes
-_LAYERS = 2  # convolutions and large products, below which a plan gains less than its checks take
+_LAYERS = 2  # convolutions, large products and attentions, below which a plan gains less than its checks take
+_MATRIX = 1 << 12  # numbers of a matrix, below which a network is not looked at because of it
 # the modules of HybridBlock and SymbolBlock: their methods do the same with symbols as with arrays
 _OWN = tuple(f"{__package__}.{name}" for name in ("_hybrid", "_block", "block"))
 _LARGE_SQUARES = 1e24  # the sum of squares of inputs and parameters from which on operators compute
@@ -256,9 +257,10 @@ class Planner:
 
 
 def _weights(block: Any) -> int:
-    """The number of parameters that may be filters of convolutions over two axes, or large matrices."""
+    """The number of parameters that may be filters of convolutions over two axes, or matrices of large products or
+    around an attention."""
     arrays = [p._one[0] for b in _blocks(block) for p in b._reg_params.values()]
-    return sum(x is not None and (x.ndim == 4 or (x.ndim == 2 and x.size >= LARGE)) for x in arrays)
+    return sum(x is not None and (x.ndim == 4 or (x.ndim == 2 and x.size >= _MATRIX)) for x in arrays)
 
 
 def _compiled(block: Any, state: _State, inputs: Sequence[Any], outputs: list[Any]) -> Program | None:

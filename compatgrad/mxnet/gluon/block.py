@@ -130,7 +130,8 @@ class SymbolBlock(HybridBlock):
         if has_symbol and not has_array:
             return self._outputs(**dict(zip(self._inputs, values, strict=True)))
         if first is None:
-            raise ValueError("SymbolBlock: the inputs must be NDArrays or Symbols")
+            kinds = ", ".join(type(value).__name__ for value in values)
+            raise ValueError(f"SymbolBlock: the inputs {self._inputs} must be NDArrays or Symbols, got {kinds}")
         if self._active and not _state.hybridized and _fits(values, self._in_format):
             return self._by_plan(tuple(values), self._run_symbol)
         return self._run_symbol(*values)
@@ -139,7 +140,7 @@ class SymbolBlock(HybridBlock):
         """The results for arrays as inputs."""
         run = getattr(self._outputs, "eval_imperative", None)
         if run is None:
-            raise MXNetError("SymbolBlock: symbols cannot be run on arrays here")
+            raise MXNetError(f"SymbolBlock: outputs: expected a Symbol, got {type(self._outputs).__name__}")
         params = self._values(_kinds(values)[2].context, values[0], values[1:])
         own = {self._reg_params[key].name: value for key, value in params.items()}
         out = run({**own, **dict(zip(self._inputs, values, strict=True))})
@@ -151,7 +152,7 @@ class SymbolBlock(HybridBlock):
         shapes = {name: value.shape for name, value in zip(self._inputs, values, strict=True)}
         arguments, _, auxiliary = self._outputs.infer_shape(**shapes)
         if arguments is None:
-            raise ValueError("Cannot decide the shapes of all arguments of the symbol")
+            raise ValueError(f"SymbolBlock: the shapes {shapes} do not determine the shapes of all parameters")
         names = (*self._outputs.list_arguments(), *self._outputs.list_auxiliary_states())
         for name, shape in zip(names, (*arguments, *auxiliary), strict=True):
             if name not in self._inputs:
@@ -184,7 +185,7 @@ class SymbolBlock(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: NDArray, *args: Any, **kwargs: Any) -> Any:
         """Not used: the symbol is run."""
-        raise NotImplementedError("SymbolBlock runs its symbol")
+        raise NotImplementedError("SymbolBlock.hybrid_forward: a SymbolBlock runs its symbol: call the block itself")
 
 
 def _dtypes(inputs, outputs):

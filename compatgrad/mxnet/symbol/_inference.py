@@ -1,7 +1,8 @@
 """Graphs of networks with fixed parameters as programs on torch tensors, for inference on the CPU.
 
 A convolution becomes one step with the operators that follow it: batch normalization (in its weight), an addition, an
-activation. Operators without a step of their own run by the functions of `mx.nd`, as in `_evaluate`.
+activation. An attention becomes one step. Arrays in other shapes or orders of axes are views where they can be.
+Operators without a step of their own run by the functions of `mx.nd`, as in `_evaluate`.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn import functional as F
 
+from compatgrad import _C
 from compatgrad.core import fixed_layers
 
 from ..ndarray._operator import parse
 from ..ndarray.ndarray import NDArray
+from . import _attention
 from ._facts import flag
 from ._fused import normalized
 from ._graph import Entry, Node, order
@@ -43,6 +46,7 @@ _KNOWN = frozenset("""
 """.split())  # fmt: skip
 LARGE = 1 << 18  # elements of a matrix; a product by an ordered one that is smaller takes no less time
 _ROWS = 64  # of a product, below which an ordered matrix gains less than a plan's checks take
+_linear: Callable[..., Any] = _C.op("linear")
 Step = tuple[Callable[..., torch.Tensor], tuple[int, ...], int, tuple[int, ...]]
 
 
@@ -53,7 +57,7 @@ class Program(NamedTuple):
     places: list[Any]  # the parameters' tensors at their places, else None
     inputs: list[int]
     outputs: list[int]
-    packed: int  # the number of convolutions, and of products of many rows, with ordered weights
+    packed: int  # the number of convolutions, products of many rows with ordered weights, and attentions
     unread: set[str]  # names of parameters whose values have no effect
 
     def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -106,7 +110,8 @@ class _Compiler:
         if any(i for _, i in heads):
             raise _Unsuitable
         self.shown = {id(node) for node, _ in heads}
-        self.done: set[int] = set()  # nodes whose steps are made
+        self.done: set[int] = set()  # nodes whose steps are made, or that are part of the step of another
+        self.attentions: dict[int, _attention.Attention] = {}  # by id of the last operator
         # convolutions that an addition reads, by id of the last operator of each: how to make the layer, and its input
         self.waiting: dict[int, tuple[Callable[..., fixed_layers.Convolution], Node]] = {}
         self.place: dict[int, int] = {}  # by id of a node
@@ -114,16 +119,25 @@ class _Compiler:
         self.values: list[Any] = []
         self.left: list[float] = []  # by place, how often later steps read it
         self.fresh: list[bool] = []  # by place, whether no other place shares its memory
+        self.given: set[int] = set()  # places of inputs and parameters
+        self.views: dict[int, int] = {}  # places of views: the place of what they are views of
         self.steps: list[Step] = []
         self.packed = 0
         self.unread: dict[str, int] = {}  # how many operators do not read a parameter that is their input
 
     def program(self) -> tuple[Program, list[torch.Tensor]]:
         for node in self.nodes:
+            found = _attention.find(node, self.only_reader)
+            if found is not None:
+                self.attentions[id(node)] = found
+                self.done.update(id(n) for n in (*found.between, *found.splits))
+        for node in self.nodes:
             if id(node) in self.done:
                 continue
             if node.op is None:
                 self.variable(node)
+            elif id(node) in self.attentions:
+                self.attention(node, self.attentions[id(node)])
             elif _is_convolution(node) and self.fixed(node) is not None:
                 self.convolution(node)
             elif _is_tiling(node) and self.fixed(node) is not None:
@@ -135,12 +149,20 @@ class _Compiler:
         by_name = {node.name: self.place[id(node)] for node in self.nodes if node.op is None}
         if any(name not in by_name for name in self.inputs):
             raise _Unsuitable
-        outputs = [self.place[id(node)] for node, _ in self.heads]
+        outputs = [self.output(node) for node, _ in self.heads]
         readers = {node.name: len(self.readers.get(id(node), ())) for node in self.nodes if node.op is None}
         unread = {name for name, count in self.unread.items() if count == readers[name]}
         inputs = [by_name[name] for name in self.inputs]
         program = Program(self.steps, self.places, inputs, outputs, self.packed, unread)
         return program, [self.values[i].contiguous() for i in outputs]
+
+    def output(self, node: Node) -> int:
+        """The place of a result, which is copied if it may be a view of an input, a parameter or another result."""
+        place = self.place[id(node)]
+        if place not in self.views or (len(self.heads) == 1 and self.views[place] not in self.given):
+            return place
+        self.step(Node("_copy", node.name), partial(torch.clone, memory_format=torch.contiguous_format), [node])
+        return len(self.values) - 1
 
     # ---- places ----
 
@@ -149,15 +171,15 @@ class _Compiler:
         self.values.append(value)
         self.places.append(value if fixed else None)
         kept = fixed or node.op is None or id(node) in self.shown
-        self.left.append(math.inf if kept else len(self.readers[id(node)]))
+        self.left.append(math.inf if kept else len(self.readers.get(id(node), ())) or math.inf)
         self.fresh.append(fresh)
         return place
 
     def variable(self, node: Node) -> None:
         if node.name in self.inputs:
-            self.new(node, self.inputs[node.name], False)
+            self.given.add(self.new(node, self.inputs[node.name], False))
         elif node.name in self.parameters:
-            self.new(node, self.parameters[node.name], False, fixed=True)
+            self.given.add(self.new(node, self.parameters[node.name], False, fixed=True))
         else:
             raise _Unsuitable
 
@@ -253,10 +275,8 @@ class _Compiler:
             self.step(first, make(), [data])
         make, data = self.waiting.pop(id(second))
         last, relu = self.rectified(node)
-        place = self.place[id(first)]
         layer = make("relu" if relu else "none")
-        spare = self.fresh[place] and self.left[place] == 1
-        self.step(last, layer.add_to if spare else partial(_add, layer), [first, data])
+        self.step(last, layer.add_to if self.spare(first) else partial(_add, layer), [first, data])
 
     def dense(self, node: Node) -> None:
         data = node.inputs[0][0]
@@ -282,6 +302,34 @@ class _Compiler:
         self.packed += 1
         self.step(last, fixed_layers.Tiling(weight, bias, size[0] * size[2:].numel(), relu), [data])
 
+    # ---- attention ----
+
+    def attention(self, node: Node, found: _attention.Attention) -> None:
+        """One step for the attention, or one for each of its operators where its arrays have unusual shapes."""
+        parts = [found.q, found.k, found.v]
+        if found.splits:
+            sources = [n.inputs[0][0] for n in found.splits]
+            values = [self.value(n) for n in sources]
+            if _attention.split_shapes(values, [_run(n, x).shape for n, x in zip(found.splits, values, strict=True)]):
+                parts = sources
+            else:
+                for n in found.splits:
+                    self.other(n)
+        q, k, v = (self.value(n) for n in parts)
+        rows = k.transpose(-1, -2) if found.turned else k
+        mask = None if found.mask is None else self.value(found.mask)
+        if not _attention.fits(q, rows, v, mask):
+            if parts != [found.q, found.k, found.v]:
+                for n in found.splits:
+                    self.other(n)
+            for n in (*found.between, node):
+                self.other(n)
+            return
+        self.packed += 1
+        masks = [] if found.mask is None else [found.mask]
+        function = partial(_attention.attend, found.scale(q.shape[-1], rows.shape[-2]), found.turned)
+        self.step(node, function, [*parts, *masks])
+
     # ---- other operators ----
 
     def other(self, node: Node) -> None:
@@ -300,12 +348,34 @@ class _Compiler:
             self.step(last, affine, sources[:1])
         elif node.op == "FullyConnected" and (self.fixed(node) or (torch.empty(0),))[0].numel() >= LARGE:
             self.dense(node)
+        elif node.op == "FullyConnected":
+            last, relu = self.rectified(node)
+            self.step(last, partial(_dense, flag(node.params, "flatten", True), relu), sources)
+        elif node.op in _attention.SUMS and len({self.value(n).shape for n in sources}) == 1:
+            self.plain_sum(node)
         else:
-            function = _simple(node, [self.value(n) for n in sources])
+            inputs = [self.value(n) for n in sources]
+            function = _simple(node, inputs)
             if function is not None:
-                self.step(node, function, sources, view=function is _flat)
-            else:
-                self.step(node, partial(_run, node), sources, view=True)
+                self.step(node, function, sources)
+                return
+            function = _view(node, inputs)
+            self.step(node, function or partial(_run, node), sources, view=True)
+            if function is not None:
+                source = self.place[id(sources[0])]
+                self.views[self.place[id(node)]] = self.views.get(source, source)
+
+    def plain_sum(self, node: Node) -> None:
+        """A sum, which overwrites one of two arrays if nothing else reads it."""
+        first, second = (n for n, _ in node.inputs)
+        if not self.spare(first):
+            first, second = second, first
+        self.step(node, _add_into if self.spare(first) else torch.add, [first, second])
+
+    def spare(self, node: Node) -> bool:
+        """Whether the next step may overwrite the result of `node`, because it alone reads it."""
+        place = self.place[id(node)]
+        return self.fresh[place] and self.left[place] == 1
 
 
 def _add(layer: fixed_layers.Convolution, y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
@@ -368,14 +438,24 @@ def _simple(node: Node, inputs: Sequence[torch.Tensor]) -> Callable[..., torch.T
         return torch.relu if name == "relu" else partial(torch.clamp, min=numbers[0], max=numbers[1])
     if node.op == "Pooling" and inputs[0].dim() == 4:
         return _pooling({k: parse(v) for k, v in node.params.items()})
-    if node.op == "Flatten":
-        return _flat
-    if node.op == "FullyConnected":
-        return partial(_dense, flag(node.params, "flatten", True))
+    if node.op == "LayerNorm" and not flag(node.params, "output_mean_var"):
+        axis = int(parse(node.params.get("axis", "-1")))
+        if axis in (-1, inputs[0].dim() - 1):
+            return partial(_layer_norm, float(node.params.get("eps", "1e-5")))
     if node.op == "Concat" and all(x.dim() == 4 for x in inputs):
         return partial(_joined, int(parse(node.params.get("dim", "1"))))
-    if node.op == "elemwise_add":
-        return torch.add
+    return None
+
+
+def _view(node: Node, inputs: Sequence[torch.Tensor]) -> Callable[..., torch.Tensor] | None:
+    """A function with the results of an operator that moves no numbers, as views where they can be; None for others."""
+    p = {k: parse(v) for k, v in node.params.items()}
+    if node.op == "Flatten":
+        return _flat
+    if node.op in ("Reshape", "expand_dims", "squeeze"):
+        return partial(torch.reshape, shape=tuple(_run(node, *inputs).shape))
+    if node.op == "transpose":
+        return partial(torch.permute, dims=p.get("axes") or tuple(reversed(range(inputs[0].dim()))))
     return None
 
 
@@ -403,8 +483,23 @@ def _rows(layer: fixed_layers.Dense, flat: bool, x: torch.Tensor) -> torch.Tenso
     return layer(_flat(x)) if flat else layer(x.reshape(-1, x.shape[-1])).unflatten(0, x.shape[:-1])
 
 
-def _dense(flat: bool, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-    return F.linear(_flat(x) if flat else x, weight, bias)
+def _dense(
+    flat: bool, rectify: bool, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
+) -> torch.Tensor:
+    """A dense layer with a weight that is not ordered, then relu if `rectify`."""
+    rows = _flat(x) if flat else x.reshape(-1, x.shape[-1])
+    y: torch.Tensor = _linear(rows, weight, bias).tensor
+    if rectify:
+        y.relu_()
+    return y if flat else y.unflatten(0, x.shape[:-1])
+
+
+def _layer_norm(eps: float, x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor) -> torch.Tensor:
+    return F.layer_norm(x, gamma.shape, gamma, beta, eps)
+
+
+def _add_into(y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return y.add_(x)
 
 
 def _joined(dim: int, *inputs: torch.Tensor) -> torch.Tensor:
