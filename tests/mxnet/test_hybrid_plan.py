@@ -80,6 +80,12 @@ FOLLOWERS = {
         lambda: nn.BatchNorm(),
         lambda: nn.Activation("relu"),
     ],
+    "transposed, windows that overlap, norm and relu": [
+        lambda: nn.Conv2DTranspose(5, 4, 2, 1, use_bias=False),
+        lambda: nn.BatchNorm(),
+        lambda: nn.Activation("relu"),
+    ],
+    "transposed, bias and norm": [lambda: nn.Conv2DTranspose(5, 3, (1, 2), (0, 1)), lambda: nn.BatchNorm()],
     "transposed, clip": [lambda: nn.Conv2DTranspose(5, 2, 2), lambda: nn.HybridLambda(lambda F, x: F.clip(x, 0, 0.2))],
     "transposed, gaps": [lambda: nn.Conv2DTranspose(5, 2, 3)],
     "transposed, groups": [lambda: nn.Conv2DTranspose(4, 2, 2, groups=2)],
@@ -349,3 +355,15 @@ def test_results_are_contiguous_and_new():
     before = b.asnumpy()
     a[:] = 0
     assert (b.asnumpy() == before).all() and (net(x).asnumpy() == before).all()
+
+
+def test_a_generator_of_transposed_convolutions_has_a_plan():
+    net = nn.HybridSequential()
+    for channels in (24, 16):
+        net.add(nn.Conv2DTranspose(channels, 4, 2, 1, use_bias=False), nn.BatchNorm(), nn.Activation("relu"))
+    net.add(nn.Conv2DTranspose(3, 4, 2, 1), nn.Activation("tanh"))
+    net.initialize(init.Xavier())
+    net.hybridize()
+    x = nd.array(np.random.RandomState(0).rand(2, 32, 4, 4))
+    call_until_planned(net, x)
+    agree(net, x)

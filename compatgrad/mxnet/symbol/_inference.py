@@ -16,6 +16,7 @@ import torch
 from torch.nn import functional as F
 
 from compatgrad import _C
+from compatgrad import ops as op
 from compatgrad.core import fixed_layers
 
 from ..ndarray._operator import parse
@@ -140,8 +141,8 @@ class _Compiler:
                 self.attention(node, self.attentions[id(node)])
             elif _is_convolution(node) and self.fixed(node) is not None:
                 self.convolution(node)
-            elif _is_tiling(node) and self.fixed(node) is not None:
-                self.tiling(node)
+            elif _is_transposed(node) and self.fixed(node) is not None:
+                self.transposed(node)
             elif node.op == "elemwise_add" and any(id(n) in self.waiting for n, _ in node.inputs):
                 self.sum(node)
             else:
@@ -288,8 +289,8 @@ class _Compiler:
         self.packed += rows >= _ROWS
         self.step(last, partial(_rows, layer, flat), [data])
 
-    def tiling(self, node: Node) -> None:
-        """A transposed convolution whose windows do not overlap, with the normalization and the relu after it."""
+    def transposed(self, node: Node) -> None:
+        """A transposed convolution with the normalization and the relu after it."""
         data, last = node.inputs[0][0], node
         weight, bias = (*(self.fixed(node) or ()), None)[:2]
         norm = self.norm_after(node)
@@ -298,9 +299,17 @@ class _Compiler:
             weight, last = weight.transpose(0, 1), norm
         self.done.add(id(last))
         last, relu = self.rectified(last)
-        size = self.value(data).shape
         self.packed += 1
-        self.step(last, fixed_layers.Tiling(weight, bias, size[0] * size[2:].numel(), relu), [data])
+        self.step(last, self.transposed_layer(node, weight, bias, relu), [data])
+
+    def transposed_layer(
+        self, node: Node, weight: torch.Tensor, bias: torch.Tensor | None, relu: bool
+    ) -> Callable[..., torch.Tensor]:
+        stride, pad = _moves(node)
+        if stride == list(weight.shape[2:]) and not any(pad):  # windows that touch and do not overlap
+            size = self.value(node.inputs[0][0]).shape
+            return fixed_layers.Tiling(weight, bias, size[0] * size[2:].numel(), relu)
+        return partial(_transposed, weight=weight.contiguous(), bias=bias, stride=stride, pad=pad, rectify=relu)
 
     # ---- attention ----
 
@@ -395,17 +404,33 @@ def _is_convolution(node: Node) -> bool:
     return node.op == "Convolution" and len(parse(p["kernel"])) == 2 and p.get("layout", "None") in ("NCHW", "None")
 
 
-def _is_tiling(node: Node) -> bool:
-    """Whether a transposed convolution over two axes writes windows that touch and do not overlap."""
+def _is_transposed(node: Node) -> bool:
+    """Whether the operator is a transposed convolution over two axes whose result ends with the last window."""
     p = {k: parse(v) for k, v in node.params.items()} if node.op == "Deconvolution" else {}
-    kernel = p.get("kernel", ())
     return (
-        len(kernel) == 2
+        len(p.get("kernel", ())) == 2
         and p.get("layout") in (None, "NCHW")
-        and tuple(p.get("stride") or (1, 1)) == tuple(kernel)
-        and not any((*(p.get("pad") or ()), *(p.get("adj") or ()), *(p.get("target_shape") or ())))
+        and not any((*(p.get("adj") or ()), *(p.get("target_shape") or ())))
         and {*(p.get("dilate") or (1,)), p.get("num_group", 1)} == {1}
     )
+
+
+def _moves(node: Node) -> tuple[list[int], list[int]]:
+    """The strides and the padding of a convolution over two axes."""
+    p = {k: parse(v) for k, v in node.params.items()}
+    return list(p.get("stride") or (1, 1)), list(p.get("pad") or (0, 0))
+
+
+def _transposed(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    stride: list[int],
+    pad: list[int],
+    rectify: bool,
+) -> torch.Tensor:
+    y: torch.Tensor = op.deconvolution(x, weight, bias, stride=stride, pad=pad).tensor
+    return y.relu_() if rectify else y
 
 
 def _is_norm(node: Node) -> bool:
