@@ -60,6 +60,7 @@ def test_symbols_of_sizes_as_text_and_without_sizes():
     y = sym.Convolution(sym.var("x"), kernel="(3, 3)", num_filter="4", stride=[1, 1], pad=())
     assert y.infer_shape(x=(1, 3, 8, 8))[1] == [(1, 4, 6, 6)]
     assert sym.sum(sym.var("x"), axis=None).infer_shape(x=(2, 3))[1] == [(1,)]
+    assert sym.np.random.gamma(1.5, 2.0, (3,)).infer_shape()[1] == [(3,)]  # its parameter is called shape, too
 
 
 def test_names_that_are_made_late_are_listed():

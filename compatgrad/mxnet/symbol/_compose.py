@@ -93,7 +93,7 @@ def node_of(op: str, hint: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     given = {k: v for k, v in given.items() if v is not _Null and (v is not None or k not in (*inputs, "dtype", "ctx"))}
     params = {k: text(v) for k, v in given.items() if not isinstance(v, Symbol)}
     _refuse_unknown(op, hint, params)
-    _check_sizes(hint, params)
+    _check_sizes(op, hint, params)
     attrs = dict(AttrScope._current.value.get(attr))
     attrs.update({k: params.pop(k) for k in list(params) if _is_attribute(k)})
     name = NameManager._current.value.get(name, hint.lower())
@@ -170,10 +170,10 @@ _LENGTHS = frozenset((
 _POSITIVE = frozenset(("input_dim", "num_filter", "num_hidden", "output_dim"))
 
 
-def _check_sizes(hint: str, params: dict[str, str]) -> None:
+def _check_sizes(op: str, hint: str, params: dict[str, str]) -> None:
     """MXNet's error for sizes that are no integers."""
     for name in params:
-        if name not in _INTEGERS and name not in _LENGTHS:
+        if name not in _INTEGERS and name not in _LENGTHS or (name == "shape" and op == "_npi_gamma"):  # a number there
             continue
         value = parse(params[name])
         given = value if name in _LENGTHS and isinstance(value, (tuple, list)) else [value]
