@@ -32,7 +32,10 @@ void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
     VariableNode& y = *outputs[k].node;
     check_released(y);
     if (!y.creator && !pass.find(y)) pass.open_leaf(y);
-    if (gys[k].defined()) pass.accumulate(y, gys[k]);
+    if (gys[k].defined()) {
+      pass.given(gys[k].data);
+      pass.accumulate(y, gys[k]);
+    }
     if (y.creator) pass.push(creator_of(y));
   }
   if (options.watch) options.watch->count(outputs);

@@ -17,7 +17,8 @@ namespace cg {
 template <class T>
 class Pass : GradientSlots<T> {
  public:
-  using GradientSlots<T>::accumulate, GradientSlots<T>::replace, GradientSlots<T>::take, GradientSlots<T>::find;
+  using GradientSlots<T>::accumulate, GradientSlots<T>::replace, GradientSlots<T>::take, GradientSlots<T>::find,
+      GradientSlots<T>::given;
   Pass(const PassOptions& options, bool selective)
       : GradientSlots<T>(options.create_graph), options_(options), selective_(selective) {}
   // A pass that fails restores the gradients of all Variables.

@@ -18,6 +18,10 @@ namespace cg {
 bool add_rows(RowSum sum, const at::Tensor& to, const at::Tensor& a, const at::Tensor& b);
 bool adds_at_once(RowSum sum);  // whether that costs no more than to keep the rows
 
+inline const c10::StorageImpl* storage_of(const at::Tensor& t) {
+  return t.has_storage() ? t.storage().unsafeGetStorageImpl() : nullptr;
+}
+
 class RowsOfLeaves : Pinned {
  public:
   // Whether the rows wait for those of other functions, or were added to the gradient. Rows that are too many together
@@ -49,6 +53,11 @@ class RowsOfLeaves : Pinned {
     return true;
   }
   bool wait(const void* key) const { return find(key) != nullptr; }
+  // Whether rows that wait are in this memory.
+  bool read(const c10::StorageImpl* memory) const {
+    return std::any_of(waiting_.begin(), waiting_.end(),
+                       [&](const auto& w) { return w && (w->a.in(memory) || w->b.in(memory)); });
+  }
   // Computes the rows of a key that wait, if there are any.
   template <class To>
   void compute(const void* key, To&& to) {
@@ -90,6 +99,7 @@ class RowsOfLeaves : Pinned {
       }
       append(t);
     }
+    bool in(const c10::StorageImpl* memory) const { return all_.defined() && storage_of(all_) == memory; }
     at::Tensor all() const { return copied_ ? all_.narrow(0, 0, rows_) : all_; }
     // Whether t can be added.
     bool joins(const at::Tensor& t) const {

@@ -95,16 +95,23 @@ class GradientSlots {
     sum_parts(s);
     sum(s);
   }
+  // A gradient with which a program starts the pass.
+  void given(const Tensor& g) {
+    if (const auto* memory = storage_of(g)) given_.push_back(memory);
+  }
   // Writes the gradients of those leaves among a visited function's inputs that no other function reads, as MXNet does.
   // Until then a program's memory contains the gradients of its last pass: if all were written when the pass ends,
   // there would be two gradients of each parameter. Such a pass frees each function, so that the functions still to
-  // come are the only other owners of a leaf.
+  // come are the only other owners of a leaf. What waits must not be in the memory that is written: gradients that the
+  // program gave to the pass, which functions hand on without a copy, and rows.
   void write_complete(const Nodes& inputs) {
     if (create_graph_) return;
     for (const auto& x : inputs) {
       if (!x || x->creator || !x->buffer || !x->buffer->data.defined() || x->buffer->data.requires_grad()) continue;
       GradientSlot* s = find(*x);
       if (!s || !s->leaf || s->empty()) continue;
+      const c10::StorageImpl* memory = storage_of(x->buffer->data);
+      if (std::find(given_.begin(), given_.end(), memory) != given_.end() || rows_.read(memory)) continue;
       const auto here = std::count(inputs.begin(), inputs.end(), x);
       // The slot and the list of leaves own it, too, its Variable, its Python object and rows that wait.
       if (x->refs != here + 2 + (x->variable != nullptr) + (x->handle != nullptr) + rows_.wait(x.get())) continue;
@@ -164,6 +171,7 @@ class GradientSlots {
   const bool create_graph_;
   PointerMap<VariableNode, GradientSlot> slots_;
   RowsOfLeaves rows_;
+  c10::SmallVector<const c10::StorageImpl*, 2> given_;
   std::vector<const VariableNode*> parted_;  // that had parts; some may be gone
 };
 

@@ -208,6 +208,54 @@ def test_a_program_reads_a_gradient_array_that_the_pass_writes():
     assert [numbers(v.grad) for v in (a, b, c)] == [[15, 36], [75, 432], [3, 12]]
 
 
+def handed_on(u, v, late):
+    return nd.tanh(u) + v * late
+
+
+def reshaped(u, v, late):
+    return nd.tanh(u).reshape((2, 1)).reshape((2,)) + v * late
+
+
+def copied(u, v, late):
+    return (u * 1 + 0) + v * late
+
+
+def joined(u, v, late):
+    h = nd.tanh(u)
+    return nd.concat(h[0:1], h[1:2], dim=0) + v * late
+
+
+@pytest.mark.parametrize("network", [handed_on, reshaped, copied, joined])
+def test_a_pass_starts_with_the_gradient_of_a_parameter(network):
+    """Functions hand it on without a copy, while the pass writes the parameter's next gradient into its memory."""
+
+    def gradients(start):
+        u, v, k = marked(0.1, 0.2), marked(3, 4), marked(0.5, 0.6)
+        v.grad[:] = nd.array([1, 2])
+        with autograd.record():
+            y = network(u, v, nd.tanh(nd.tanh(nd.tanh(k))))
+        y.backward(start(v.grad))
+        return [numbers(a.grad) for a in (u, v, k)]
+
+    assert gradients(lambda g: g) == gradients(lambda g: g.copy())
+
+
+def test_rows_that_wait_are_in_the_memory_of_a_gradient():
+    def gradients(read):
+        w, v, k = nd.array([[1, 2], [3, 4]]), marked(3, 4), marked(0.5, 0.6)
+        w.attach_grad()
+        v.grad[:] = nd.array([1, 2])
+        row = read(v.grad).reshape((1, 2))
+        with autograd.record():
+            h = nd.FullyConnected(nd.array([[0.5, 0.6]]), w, num_hidden=2, no_bias=True)
+            inner = nd.FullyConnected(row, w, nd.tanh(nd.tanh(nd.tanh(k))) * v, num_hidden=2)
+            y = nd.FullyConnected(row, w, inner.reshape((2,)), num_hidden=2) + h
+        y.backward()
+        return [numbers(a.grad.reshape((-1,))) for a in (w, v, k)]
+
+    assert gradients(lambda g: g) == gradients(lambda g: g.copy())
+
+
 @pytest.mark.parametrize("req, old", [("write", 0), ("add", 1)])
 def test_a_gradient_that_comes_after_the_complete_one(req, old):
     x, w = marked(1, 2), marked(3, 4)
