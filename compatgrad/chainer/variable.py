@@ -26,7 +26,7 @@ from compatgrad.chainer._variable_text import variable_repr, variable_str
 from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.initializers import constant
 from compatgrad.chainer.utils import argument
-from compatgrad.core.arrays import refuse_dlpack
+from compatgrad.core.arrays import refuse_dlpack as _refuse_dlpack
 from compatgrad.core.backprop import unchain_backward
 
 if TYPE_CHECKING:
@@ -574,5 +574,5 @@ def as_array(obj: Any) -> Any:
 
 
 frontend.variable_class = Variable
-refuse_dlpack(Variable, "x.array")
+_refuse_dlpack(Variable, "x.array")
 _identity = frontend.bind("identity", None, "any", "identity")

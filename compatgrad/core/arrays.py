@@ -77,10 +77,20 @@ def refuse_dlpack(cls: type, instead: str) -> None:
         cls: a class of Variables or arrays.
         instead: the expression that has the values, for the error.
 
-    Example:
-        refuse_dlpack(Variable, "x.array")
+    Raises:
+        TypeError: in the methods that the class gets, not here.
 
-    Source: `compatgrad/core/arrays.py`.
+    Example:
+        >>> from compatgrad.core.arrays import refuse_dlpack
+        >>> class Array:
+        ...     "An array of a frontend."
+        >>> refuse_dlpack(Array, "x.values")
+        >>> torch.from_dlpack(Array())
+        Traceback (most recent call last):
+          ...
+        TypeError: DLPack: Array is no plain array: its memory and its graph belong to compatgrad; pass x.values
+
+    Source: `torch.from_dlpack` and `numpy.from_dlpack`, which call these methods.
     """
 
     def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:

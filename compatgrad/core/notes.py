@@ -129,7 +129,7 @@ _ROWS = {
     "mxnet": {
         "hybridize": (
             "`hybridize`",
-            "compatgrad compiles networks with convolutions, large dense layers or attention only, for inference on CPUs",
+            "compatgrad compiles convolutions, large dense layers and attention only, for inference on CPUs",
         ),
         "register_op_hook": ("`register_op_hook` of a hybridized block", "compatgrad does not call the callback"),
         "Monitor": ("a `Monitor` of executors", "the monitor shows the operators of the symbol as it was written"),

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from compatgrad import _C
-from compatgrad.core.arrays import refuse_dlpack
+from compatgrad.core.arrays import refuse_dlpack as _refuse_dlpack
 from compatgrad.core.torch_call import call
 from compatgrad.core.variable import Variable
 
@@ -198,5 +198,5 @@ _attach({f"__{kind.__name__}__": _number(kind) for kind in (bool, int, float, co
 Variable.__hash__ = _C.Variable.__hash__  # type: ignore[method-assign]  # by identity, because == compares elements
 _attach({"__getattr__": _missing, "__format__": _format, "__array__": _array, "to": _to})
 _attach({"device": property(_device)})
-refuse_dlpack(Variable, "x.tensor")
+_refuse_dlpack(Variable, "x.tensor")
 Variable.__torch_function__ = classmethod(_torch_function)  # type: ignore[attr-defined]

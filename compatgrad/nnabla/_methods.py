@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compatgrad import _C
-from compatgrad.core.arrays import refuse_dlpack
+from compatgrad.core.arrays import refuse_dlpack as _refuse_dlpack
 from compatgrad.nnabla import functions as F
 from compatgrad.nnabla._arithmetic import in_place, operators, swapped
 from compatgrad.nnabla._frontend import fe
@@ -16,8 +16,8 @@ from compatgrad.nnabla.variable import Variable
 
 __all__: list[str] = []
 
-refuse_dlpack(NdArray, "x.data, or nnabla.utils.dlpack.to_dlpack(x)")
-refuse_dlpack(Variable, "x.d")
+_refuse_dlpack(NdArray, "x.data, or nnabla.utils.dlpack.to_dlpack(x)")
+_refuse_dlpack(Variable, "x.d")
 
 
 def reshape(self: Variable, shape: Any, unlink: bool = False) -> Variable:

@@ -2,6 +2,7 @@
 // call. Each of these functions reports by False, None or NotImplemented that the arguments are not plain; the caller
 // then runs its own code in Python, which converts the arguments or raises the original's error.
 #include "core/postponed.h"
+#include "kernels/trace.h"
 #include "python/deferred.h"
 
 namespace cg::py {
@@ -213,7 +214,7 @@ PyObject* run_chain(PyObject*, PyObject* const* args, Py_ssize_t n) {
   auto* const chain = static_cast<const Chain*>(PyCapsule_GetPointer(args[0], kChain));
   if (!chain) throw PyError();
   if (static_cast<size_t>(n) != chain->inputs + 2) fail(PyExc_TypeError, "run_chain: %zd inputs", n - 2);
-  if (mode(Mode::plain)) Py_RETURN_NONE;
+  if (mode(Mode::plain) || kernels::traced()) Py_RETURN_NONE;  // a trace needs each function as the program calls it
   Values values;
   for (Py_ssize_t i = 2; i < n; ++i) {
     if (!PyObject_TypeCheck(args[i], &DeferredVariableType) || as_variable(args[i])->frontend != chain->frontend)

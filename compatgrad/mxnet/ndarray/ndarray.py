@@ -10,7 +10,7 @@ import torch
 
 from compatgrad import _C
 from compatgrad.core import notes
-from compatgrad.core.arrays import refuse_dlpack
+from compatgrad.core.arrays import refuse_dlpack as _refuse_dlpack
 from compatgrad.core.shared_memory import note_shared
 
 from .._frontend import fe, op
@@ -419,5 +419,5 @@ def _moved(x: NDArray, context: Context) -> NDArray:
 
 
 fe.variable_class = NDArray
-refuse_dlpack(NDArray, "x.asnumpy(), or x.to_dlpack_for_read() as a capsule")
+_refuse_dlpack(NDArray, "x.asnumpy(), or x.to_dlpack_for_read() as a capsule")
 _default = cpu()
