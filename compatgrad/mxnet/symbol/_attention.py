@@ -18,6 +18,7 @@ __all__ = ["SUMS", "Attention", "attend", "find", "fits", "split_shapes"]
 
 _attention: Callable[..., Any] = _C.op("attention")
 SUMS = ("broadcast_add", "elemwise_add")  # of two arrays
+_LARGE_FACTOR = 1e6
 
 
 class Attention(NamedTuple):
@@ -83,11 +84,13 @@ def _is_softmax(node: Node) -> bool:
 
 
 def _number(node: Node) -> float | None:
-    """The number by which an operator multiplies; None for other operators."""
+    """The number by which an operator multiplies; None for other operators, and for numbers whose products with arrays
+    may overflow or vanish, which must not be joined with others that make up for them.
+    """
     if node.op not in ("_mul_scalar", "_div_scalar"):
         return None
     value = float(parse(node.params["scalar"]))
-    if not math.isfinite(value) or value == 0:
+    if not 1 / _LARGE_FACTOR <= abs(value) <= _LARGE_FACTOR:
         return None
     return value if node.op == "_mul_scalar" else 1 / value
 
@@ -118,28 +121,34 @@ def _scales(node: Node, between: list[Node], only_reader: Callable[[Node], Node 
     return factor, roots, node
 
 
-def fits(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None) -> bool:
+def fits(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None, flat: bool) -> bool:
     """Whether the op takes q (heads, n, d), k (heads, m, d), v (heads, m, e) and the mask, all as `batch_dot` and a
-    sum take them. The heads may have two axes.
+    sum take them. The heads may have two axes, which are one for the mask if `flat`.
     """
     if not (q.dim() == k.dim() == v.dim() and q.shape[:-2] == k.shape[:-2] == v.shape[:-2]):
         return False
     if mask is None:
         return True
-    full = (math.prod(q.shape[:-2]), q.shape[-2], k.shape[-2])
-    return mask.dim() <= 3 and all(a in (1, b) for a, b in zip(reversed(mask.shape), reversed(full), strict=False))
+    full = (*([math.prod(q.shape[:-2])] if flat else q.shape[:-2]), q.shape[-2], k.shape[-2])
+    return mask.dim() <= len(full) and all(a in (1, b) for a, b in zip(mask.shape[::-1], full[::-1], strict=False))
 
 
 def attend(
-    scale: float, turned: bool, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None = None
+    scale: float,
+    turned: bool,
+    flat: bool,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    mask: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """The attention as one op. Its result has the shape (heads, n, e), also if the inputs have two axes of heads."""
+    """The attention as one op. If `flat`, the two axes of heads that the inputs have are one in the result."""
     if turned:
         k = k.transpose(-1, -2)
-    if mask is not None and q.dim() == 4 and mask.dim() == 3 and mask.shape[0] > 1:
+    if flat and mask is not None and mask.dim() == 3 and mask.shape[0] > 1:
         mask = mask.unflatten(0, q.shape[:2])
     y: torch.Tensor = _attention(q, k, v, mask, scale=scale).tensor
-    return y.flatten(0, -3) if y.dim() > 3 else y
+    return y.flatten(0, 1) if flat else y
 
 
 def split_shapes(sources: Sequence[torch.Tensor], results: Sequence[Sequence[int]]) -> bool:

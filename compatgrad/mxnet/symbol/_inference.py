@@ -25,6 +25,7 @@ from . import _attention
 from ._facts import flag
 from ._fused import normalized
 from ._graph import Entry, Node, order
+from ._growth import unsafe
 from ._run import run_node
 
 __all__ = ["LARGE", "Program", "compiled"]
@@ -46,6 +47,7 @@ _KNOWN = frozenset("""
     depth_to_space space_to_depth
 """.split())  # fmt: skip
 LARGE = 1 << 18  # elements of a matrix; a product by an ordered one that is smaller takes no less time
+_HIDING = ("relu", "hardtanh")  # activations that make a number of NaN where oneDNN computes them
 _ROWS = 64  # of a product, below which an ordered matrix gains less than a plan's checks take
 _linear: Callable[..., Any] = _C.op("linear")
 Step = tuple[Callable[..., torch.Tensor], tuple[int, ...], int, tuple[int, ...]]
@@ -111,6 +113,7 @@ class _Compiler:
         if any(i for _, i in heads):
             raise _Unsuitable
         self.shown = {id(node) for node, _ in heads}
+        self.unsafe = unsafe(self.nodes, inputs)
         self.done: set[int] = set()  # nodes whose steps are made, or that are part of the step of another
         self.attentions: dict[int, _attention.Attention] = {}  # by id of the last operator
         # convolutions that an addition reads, by id of the last operator of each: how to make the layer, and its input
@@ -236,7 +239,9 @@ class _Compiler:
         """The activation that alone reads `node`, its name and its numbers; without one `node` and "none"."""
         after = self.only_reader(node)
         found = None if after is None else _activation(after)
-        return (node, "none", ()) if after is None or found is None else (after, *found)
+        if after is None or found is None or (id(node) in self.unsafe and found[0] in _HIDING):
+            return node, "none", ()
+        return after, *found
 
     def rectified(self, node: Node) -> tuple[Node, bool]:
         """The relu that alone reads `node` and gets no step of its own, and True; without one `node` and False."""
@@ -327,8 +332,9 @@ class _Compiler:
         q, k, v = (self.value(n) for n in parts)
         rows = k.transpose(-1, -2) if found.turned else k
         mask = None if found.mask is None else self.value(found.mask)
-        if not _attention.fits(q, rows, v, mask):
-            if parts != [found.q, found.k, found.v]:
+        flat = parts != [found.q, found.k, found.v]
+        if not _attention.fits(q, rows, v, mask, flat):
+            if flat:
                 for n in found.splits:
                     self.other(n)
             for n in (*found.between, node):
@@ -336,7 +342,7 @@ class _Compiler:
             return
         self.packed += 1
         masks = [] if found.mask is None else [found.mask]
-        function = partial(_attention.attend, found.scale(q.shape[-1], rows.shape[-2]), found.turned)
+        function = partial(_attention.attend, found.scale(q.shape[-1], rows.shape[-2]), found.turned, flat)
         self.step(node, function, [*parts, *masks])
 
     # ---- other operators ----
@@ -500,12 +506,12 @@ def _pooling(p: dict[str, Any]) -> Callable[..., torch.Tensor] | None:
 
 
 def _flat(x: torch.Tensor) -> torch.Tensor:
-    return x.contiguous().flatten(1)
+    return x.contiguous().reshape(x.shape[0], -1)
 
 
 def _rows(layer: fixed_layers.Dense, flat: bool, x: torch.Tensor) -> torch.Tensor:
     """A dense layer of rows, which are flattened images or the last axis of x."""
-    return layer(_flat(x)) if flat else layer(x.reshape(-1, x.shape[-1])).unflatten(0, x.shape[:-1])
+    return layer(_flat(x)) if flat else layer(x.reshape(-1, x.shape[-1])).view(*x.shape[:-1], -1)
 
 
 def _dense(
@@ -516,7 +522,7 @@ def _dense(
     y: torch.Tensor = _linear(rows, weight, bias).tensor
     if rectify:
         y.relu_()
-    return y if flat else y.unflatten(0, x.shape[:-1])
+    return y if flat else y.view(*x.shape[:-1], -1)
 
 
 def _layer_norm(eps: float, x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor) -> torch.Tensor:

@@ -1,0 +1,73 @@
+"""Which values of a graph may be NaN or infinite although inputs and parameters are finite and of moderate size.
+
+oneDNN's relu and clip make a number of NaN. Layers include them only behind values that are finite.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Sequence
+
+from ..ndarray._operator import parse
+from ._graph import Node
+
+__all__ = ["unsafe"]
+
+_HIGHEST = 2  # the degree in the inputs up to which results are finite
+_LARGE_FACTOR = 1e10  # from which on a multiplication counts as undefined; masks often multiply by -1e9
+_PRODUCTS = frozenset("""
+    Convolution Deconvolution FullyConnected BatchNorm dot batch_dot elemwise_mul broadcast_mul
+    _contrib_interleaved_matmul_selfatt_qk _contrib_interleaved_matmul_selfatt_valatt
+    _contrib_interleaved_matmul_encdec_qk _contrib_interleaved_matmul_encdec_valatt
+""".split())  # fmt: skip
+_BOUNDED = frozenset("""
+    sigmoid hard_sigmoid tanh softsign erf clip softmax SoftmaxActivation SoftmaxOutput LayerNorm InstanceNorm GroupNorm
+""".split())  # fmt: skip
+_QUOTIENTS = ("elemwise_div", "broadcast_div")
+_UNDEFINED = frozenset("""
+    log sqrt rsqrt exp broadcast_power _power_scalar _rdiv_scalar elemwise_div broadcast_div L2Normalization LRN
+    SequenceMask
+""".split())  # fmt: skip
+
+
+def unsafe(nodes: Sequence[Node], inputs: Container[str]) -> set[int]:
+    """The ids of nodes, in the order of the graph, whose results may be NaN or infinite.
+
+    inputs: names of the variables that are no parameters.
+    """
+    degrees: dict[int, float] = {}
+    for node in nodes:
+        degree = _degree(node, [degrees[id(n)] for n, _ in node.inputs], inputs)
+        degrees[id(node)] = degree if degree <= _HIGHEST else math.inf
+    return {i for i, degree in degrees.items() if degree > _HIGHEST}
+
+
+def _degree(node: Node, sources: list[float], inputs: Container[str]) -> float:
+    """The degree in the inputs of the polynomial that bounds a result; infinite where there is none."""
+    if node.op is None:
+        return 1 if node.name in inputs else 0
+    highest = max(sources, default=0)
+    if math.isinf(highest):
+        return highest
+    if node.op in _QUOTIENTS and _is_parameter(node.inputs[1][0], inputs):
+        return highest
+    if node.op in _UNDEFINED or _is_large_factor(node):
+        return math.inf
+    if node.op in _PRODUCTS:
+        return sum(sources)
+    if node.op == "square":
+        return 2 * highest
+    if node.op in _BOUNDED or node.params.get("act_type") in ("sigmoid", "tanh", "softsign"):
+        return 0
+    return highest
+
+
+def _is_parameter(node: Node, inputs: Container[str]) -> bool:
+    return node.op is None and node.name not in inputs
+
+
+def _is_large_factor(node: Node) -> bool:
+    if node.op not in ("_mul_scalar", "_div_scalar"):
+        return False
+    number = abs(float(parse(node.params["scalar"])))
+    return number > _LARGE_FACTOR if node.op == "_mul_scalar" else number * _LARGE_FACTOR < 1
