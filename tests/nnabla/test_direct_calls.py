@@ -131,3 +131,20 @@ def test_layers_find_their_scopes():
     nn.clear_parameters()
     PF.affine(x, 5, name="c")
     assert nn.get_parameters()["c/affine/W"].shape == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [*((F, n) for n in ("concatenate", "split", "sigmoid", "tanh")), (PF, "affine")]
+)
+def test_lstm_cells_call_functions_that_a_program_has_replaced(module, name, monkeypatch):
+    x, h, c = drawn(2, 4), drawn(2, 3, seed=1), drawn(2, 3, seed=2)
+    PF.lstm_cell(x, h, c, 3)
+    own, calls = getattr(module, name), []
+
+    def replaced(*args, **kwargs):
+        calls.append(name)
+        return own(*args, **kwargs)
+
+    monkeypatch.setattr(module, name, replaced)
+    PF.lstm_cell(x, h, c, 3)
+    assert calls == [name] * {"sigmoid": 3, "tanh": 2}.get(name, 1)
