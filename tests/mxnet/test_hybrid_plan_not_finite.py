@@ -1,7 +1,8 @@
-"""NaN and infinity that arise inside a planned block reach its results, and unusual axes keep their plans."""
+"""NaN and infinity that arise inside a planned block reach its results; unusual axes, orders in memory and results."""
 
 import numpy as np
 import pytest
+import torch
 
 from compatgrad.mxnet import gluon, init, nd
 from compatgrad.mxnet.gluon import _plan, nn
@@ -141,3 +142,24 @@ def test_dense_layers_of_arrays_with_one_axis(flatten):
     net = Before(lambda F, x: F.reshape(x, (-1,)), nn.Dense(4, flatten=flatten, in_units=1 if flatten else 6))
     hybridized(net, x)
     assert agree(net, x)[0].shape == ((6, 4) if flatten else (4,))
+
+
+@pytest.mark.parametrize("returned", ["an input", "a result twice"])
+def test_results_that_need_a_copy_only_in_some_calls_have_no_plan(returned):
+    """A program made for one order of axes in memory would give results that share memory in a call with another."""
+
+    class Returns(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            y = F.transpose(x) + F.transpose(x)
+            return [y, F.BlockGrad(x)] if returned == "an input" else [y, y * 2, F.BlockGrad(y)]
+
+    ordered = nd.array(RANDOM.randn(4, 5))
+    turned = nd.from_dlpack(torch.randn(5, 4).T)
+    for first, second in ((ordered, turned), (turned, ordered)):
+        net = Returns()
+        net.hybridize()
+        for _ in range(3 * _plan._CALLS):
+            net(first)
+        results = net(second)
+        memory = [x.tensor.untyped_storage().data_ptr() for x in (second, *results)]
+        assert len({*memory}) == len(memory)

@@ -352,3 +352,10 @@ def test_upper_triangular_factors():
     y.backward(nd.arange(9, dtype="float64").reshape(3, 3) + 1)
     expected = [[-0.67037, -0.277778, -1.033333], [0, -0.204444, -0.773333], [0, 0, -4.77]]
     np.testing.assert_allclose(v.grad.asnumpy(), expected, rtol=1e-4)
+
+
+def test_slice_like_counts_negative_axes_from_the_end_of_data():
+    """MXNet 1.9.1 takes the same number of the other array's axis, which may have more axes."""
+    assert nd.slice_like(nd.zeros((3, 2, 4)), nd.zeros((3, 1, 2, 4)), axes=(-1,)).shape == (3, 2, 2)
+    with pytest.raises(mx.base.MXNetError, match="slice_like"):
+        nd.slice_like(nd.zeros((3, 2, 4)), nd.zeros((2, 2)), axes=(-1,))

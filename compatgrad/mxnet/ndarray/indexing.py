@@ -142,7 +142,7 @@ def slice_like(data, shape_like, axes=()):
             )
         wanted, by = list(range(ndim)), list(range(ndim))
     else:
-        by = [axis_in("slice_like", a, len(sizes), "axes") for a in chosen]
+        by = [axis_in("slice_like", a, len(sizes), "axes") for a in wanted]
     index = [_slice(None)] * ndim
     for a, b in zip(wanted, by, strict=True):
         if data.shape[a] < sizes[b]:

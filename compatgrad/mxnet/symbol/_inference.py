@@ -153,6 +153,9 @@ class _Compiler:
         by_name = {node.name: self.place[id(node)] for node in self.nodes if node.op is None}
         if any(name not in by_name for name in self.inputs):
             raise _Unsuitable
+        heads = [self.place[id(node)] for node, _ in self.heads]
+        if len({*heads}) < len(heads) or self.given.intersection(heads):
+            raise _Unsuitable  # arrays that share memory wherever an input's order of axes needs no copy
         outputs = [self.output(node) for node, _ in self.heads]
         readers = {node.name: len(self.readers.get(id(node), ())) for node in self.nodes if node.op is None}
         unread = {name for name, count in self.unread.items() if count == readers[name]}
