@@ -5,6 +5,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/triu.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "core/deferred.h"
@@ -92,6 +93,9 @@ void each_head(const Tensor& x, F&& f) {
   }
 }
 
+// Numbers from one row to the next. A single row can have any stride, and BLAS refuses one that is less than the row.
+int64_t row(const Tensor& x) { return std::max(x.stride(-2), x.size(-1)); }
+
 // The arguments of the kernels, and the tensors that they point to.
 template <class T>
 struct Arguments {
@@ -100,7 +104,7 @@ struct Arguments {
   Arguments(const Settings& settings, const Tensor& q0, const Tensor& k0, const Tensor& v0, const Tensor& mask0)
       : q(by_rows(q0)), k(by_rows(k0)), v(by_rows(v0)), mask(mask0) {
     s.n = q.size(-2), s.m = k.size(-2), s.d = q.size(-1), s.e = v.size(-1);
-    s.q_row = q.stride(-2), s.k_row = k.stride(-2), s.v_row = v.stride(-2);
+    s.q_row = row(q), s.k_row = row(k), s.v_row = row(v);
     s.scale = static_cast<T>(settings.scale);
     s.causal = settings.causal;
     s.heads.resize(q.numel() / (s.n * s.d));

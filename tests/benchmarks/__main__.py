@@ -98,7 +98,8 @@ RECURRENT = {
     )
 }  # fmt: skip
 # training steps and inference of large networks, which run only if --large is given or --only names them
-LARGE = {name: (1, 3) for name in large.names()}
+# The first steps after another program had its turn are slow, because their weights are no longer in the caches.
+LARGE = {name: (1, 45 if "infer" in name else 3) for name in large.names()}
 # programs that differentiate twice, which run only if --only names them
 SECOND = {name: (1, 3 if name == "second penalty" else 9) for name in second.NAMES}
 # steps of which --memory tells by how much they raise the peak

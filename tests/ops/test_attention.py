@@ -54,6 +54,27 @@ def test_short_sequences(n, m, d, e, mask):
     torch.testing.assert_close(y.double(), attention(*(t.double() for t in tensors), scale=0.3), rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("n, m", [(1, 1), (1, 5), (5, 1)])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_a_single_row_of_any_stride(n, m, dtype):
+    torch.manual_seed(0)
+
+    def rows(count, depth):  # torch calls them contiguous
+        strides = (count * depth, depth if count > 1 else 1, 1)
+        return torch.randn(2, count, depth, dtype=dtype).as_strided((2, count, depth), strides)
+
+    tensors = [rows(n, 4), rows(m, 4), rows(m, 3)]
+    xs = [Variable(t) for t in tensors]
+    y = _C.op("attention")(*xs, scale=0.3)
+    gy = torch.randn(2, n, 3, dtype=dtype)
+    gxs = _C.grad(_C.native_frontend, [y], xs, [Variable(gy)])
+    leaves = [t.clone().requires_grad_() for t in tensors]
+    expected = attention(*leaves, scale=0.3)
+    torch.testing.assert_close(y.tensor, expected.detach(), rtol=0, atol=1e-5)
+    for g, e in zip(gxs, torch.autograd.grad(expected, leaves, gy), strict=True):
+        torch.testing.assert_close(g.tensor, e, rtol=0, atol=1e-5)
+
+
 @pytest.mark.parametrize("row", [float("nan"), float("inf"), -float("inf")])
 def test_rows_without_weights_are_nan(row):
     q, k, v = (torch.randn(1, 300, 4) for _ in range(3))
