@@ -47,7 +47,7 @@ struct Collected : Pinned {
       VariableNode& x = *inputs[i];
       if (x.creator || !x.deferred || !accum[i]) return false;
       Array& grad = *x.deferred->store->grad;
-      if (!grad.tensor.defined() || !grad.touched || grad.zeroing || grad.cleared) return false;
+      if (!has_numbers(grad)) return false;
       // nnabla makes a new Variable at each use of a parameter; all of them have one gradient.
       if (!collected.rows_.join(x, &grad, sum, a, b, Into{grad})) return false;
       taken |= in_bit(i);
@@ -56,13 +56,17 @@ struct Collected : Pinned {
   };
 
  private:
+  // Whether a later gradient is added to the array, and does not replace it.
+  static bool has_numbers(const Array& grad) {
+    return grad.tensor.defined() && grad.touched && !grad.zeroing && !grad.cleared;
+  }
   // Where sums of rows go.
   struct Into {
     Array& grad;
     void add(at::Tensor g) { accumulate(grad, std::move(g), false); }
     at::Tensor room() {
-      const bool starts = !grad.tensor.defined() || grad.zeroing || !grad.touched || grad.cleared;
-      return !starts && grad.tensor.is_contiguous() && may_overwrite(grad.tensor) ? grad.write() : at::Tensor();
+      return has_numbers(grad) && grad.tensor.is_contiguous() && may_overwrite(grad.tensor) ? grad.write()
+                                                                                            : at::Tensor();
     }
   };
   RowsOfLeaves rows_;
