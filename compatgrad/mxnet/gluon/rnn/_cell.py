@@ -118,9 +118,8 @@ class RecurrentCell(Block):
 
     def forward(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
         """One step."""
-        self.__dict__["_counter"] += (
-            1  # without __setattr__, which would search for blocks and note a change of the block
-        )
+        # without __setattr__, which would search for blocks and note a change of the block
+        self.__dict__["_counter"] += 1
         return super().forward(inputs, states)
 
 
