@@ -14,9 +14,8 @@ from ...ndarray._operator import op
 from ._cell import RecurrentCell
 
 
-
 def _called() -> tuple[Any, ...]:
-    """The operators that the cells call between the gates and the states: a program may have replaced some by its own."""
+    """The operators that cells call between the gates and the states: a program may have replaced some by its own."""
     F = ndarray
     return (
         F.SliceChannel, F.Activation, F.sigmoid, F.tanh, F.elemwise_add, F.elemwise_mul, F.elemwise_sub, F.ones_like
