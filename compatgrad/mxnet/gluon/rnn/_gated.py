@@ -144,7 +144,8 @@ class LSTMCell(GatedCell):
             gates = F.elemwise_add(of_input, F.FullyConnected(states[0], h2h_weight, h2h_bias, rows))
         else:
             gates = self._sum(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        output, memory = lstm_gates(self, F, gates, states[1], self._activation, self._recurrent_activation)
+        acts = self._activation, self._recurrent_activation
+        output, memory = lstm_gates(self, F, gates, states[1], *acts, operators=("shown",))
         return output, [output, memory]
 
 
@@ -182,5 +183,5 @@ class GRUCell(GatedCell):
         self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
     ) -> tuple[Any, list[Any]]:
         parts = self._parts(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        output = gru_gates(self, F, *parts, states[0])
+        output = gru_gates(self, F, *parts, states[0], operators=("new",))
         return output, [output]
