@@ -6,9 +6,7 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/repeat_interleave.h>
 #include <ATen/ops/stack.h>
-#include <ATen/ops/tensor_split.h>
 #include <ATen/ops/tile.h>
-#include <ATen/ops/unbind.h>
 #include <ATen/ops/zeros.h>
 
 #include <ATen/WrapDimUtilsMulti.h>
