@@ -27,7 +27,7 @@ struct ArrayContent {
   bool computed = false;  // the tensor is a function's result: it may be a view of another array's
 };
 // Arrays may share memory; a change of one of them is then seen in all.
-struct Array : ArrayContent, Pinned {
+struct Array : ArrayContent, Pinned, Pooled {
   uint32_t refs = 0;
   c10::DimVector sizes;
   at::ScalarType dtype = at::kFloat;  // of the tensor that will be made
@@ -76,7 +76,7 @@ struct Array : ArrayContent, Pinned {
   void mark_below(bool zero);
 };
 
-struct Store {
+struct Store : Pooled {
   uint32_t refs = 0;
   Ref<Array> data, grad;
   explicit Store(at::IntArrayRef sizes) : data(new Array(sizes)), grad(new Array(sizes)) {}
@@ -88,7 +88,7 @@ struct Store {
 };
 
 struct Plan;
-struct Deferred {
+struct Deferred : Pooled {
   Ref<Store> store;
   int8_t need_grad = -1;  // what a user set; -1: not set
   bool persistent = false, recompute = false;
@@ -105,7 +105,7 @@ struct LastUse {
 };
 
 // What a deferred function has in addition to its node.
-struct Call {
+struct Call : Pooled {
   c10::SmallVector<Ref<Store>, 1> outputs;  // these outlive the output nodes
   at::ScalarType real = at::kFloat;         // the type that floating inputs are cast to
   Mask integers;

@@ -122,7 +122,7 @@ struct OutputSlot {
   at::Tensor saved;  // data that backward reads, kept because the node may be deleted or cut off
 };
 
-struct FunctionNode : Pinned {
+struct FunctionNode : Pinned, Pooled {
   uint32_t refs = 0;
   int32_t rank = 0;
   bool recorded = false;

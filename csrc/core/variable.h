@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "core/pool.h"
 #include "core/ref.h"
 #include "core/scope.h"
 
@@ -56,7 +57,7 @@ inline void bump_version(const at::Tensor& t) {
   if (!t.is_inference()) t.unsafeGetTensorImpl()->bump_version();
 }
 
-struct VariableNode : Pinned {
+struct VariableNode : Pinned, Pooled {
   uint32_t refs = 0;
   int32_t rank = 0;
   uint32_t output_index = 0;

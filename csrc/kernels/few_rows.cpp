@@ -95,10 +95,30 @@ CG_INLINE void write(const FewRows& p, int64_t of_w, lanes::V (&sums)[M]) {
       p.y[r * p.y_row + (of_w + m) * p.y_many] = s[r] + (p.bias ? p.bias[of_w + m] : 0);
   }
 }
+// M rows of a matrix, each `length` numbers behind the last. Four pointers and three distances stay in registers;
+// sixteen pointers would not, and be read again for each product.
+template <int M>
+struct Pointers {
+  static constexpr int kGroups = (M + 3) / 4;
+  const float* first[kGroups];
+  int64_t apart[4];
+  CG_INLINE Pointers(const float* w, int64_t length) : apart{0, length, 2 * length, 3 * length} {
+    for (int g = 0; g < kGroups; ++g) first[g] = w + 4 * g * length;
+  }
+  CG_INLINE const float* of(int m) const { return first[m / 4] + apart[m % 4]; }
+  CG_INLINE void advance(int64_t n) {
+#pragma GCC unroll 4
+    for (int g = 0; g < kGroups; ++g) {
+      first[g] += n;
+      asm("" : "+r"(first[g]));  // or the compiler makes sixteen pointers of them
+    }
+  }
+};
 template <int M>
 CG_INLINE void all_lanes(const FewRows& p, int64_t of_w) {
   constexpr int64_t kAhead = 64, kTogether = 256;  // sums of 256 terms are added up, as in pairwise summation
-  const float* const w = p.w + of_w * p.length;
+  Pointers<M> w(p.w + of_w * p.length, p.length);
+  const float* lane = p.lanes;
   lanes::V sums[M] = {};
   for (int64_t from = 0; from < p.length; from += kTogether) {
     const int64_t to = std::min(p.length, from + kTogether);
@@ -106,20 +126,24 @@ CG_INLINE void all_lanes(const FewRows& p, int64_t of_w) {
     int64_t k = from;
     for (; k + kMostRows <= to; k += kMostRows) {
 #pragma GCC unroll 16
-      for (int m = 0; m < M; ++m) __builtin_prefetch(w + m * p.length + k + kAhead);
+      for (int m = 0; m < M; ++m) __builtin_prefetch(w.of(m) + kAhead);
 #pragma GCC unroll 16
       for (int j = 0; j < kMostRows; ++j) {
         lanes::V a;
-        lanes::load(a, p.lanes + (k + j) * kMostRows);
+        lanes::load(a, lane + j * kMostRows);
 #pragma GCC unroll 16
-        for (int m = 0; m < M; ++m) s[m] += w[m * p.length + k + j] * a;
+        for (int m = 0; m < M; ++m) s[m] += w.of(m)[j] * a;
       }
+      w.advance(kMostRows);
+      lane += kMostRows * kMostRows;
     }
     for (; k < to; ++k) {
       lanes::V a;
-      lanes::load(a, p.lanes + k * kMostRows);
+      lanes::load(a, lane);
 #pragma GCC unroll 16
-      for (int m = 0; m < M; ++m) s[m] += w[m * p.length + k] * a;
+      for (int m = 0; m < M; ++m) s[m] += *w.of(m) * a;
+      w.advance(1);
+      lane += kMostRows;
     }
 #pragma GCC unroll 16
     for (int m = 0; m < M; ++m) sums[m] += s[m];

@@ -57,6 +57,10 @@ CG_SIMD void stage_loop(Stage::Kind kind, int64_t n, const double* a, const doub
   stage_of(kind, n, a, b, s, y);
 }
 CG_INLINE float signed_tanh(float x) { return __builtin_copysignf(simd::tanh(__builtin_fabsf(x)), x); }
+CG_SIMD void sigmoid_loop(int64_t n, const float* x, float* y) {
+  CG_IVDEP
+  for (int64_t i = 0; i < n; ++i) y[i] = simd::sigmoid(x[i]);
+}
 CG_SIMD void tanh_loop(int64_t n, const float* x, float* y) {
   CG_IVDEP
   for (int64_t i = 0; i < n; ++i) y[i] = signed_tanh(x[i]);
@@ -91,6 +95,7 @@ void run(const Stage& stage, int64_t n, const T* a, const T* b, T* y) {
 
 }  // namespace
 
+void sigmoid_of(int64_t n, const float* x, float* y) { sigmoid_loop(n, x, y); }
 void tanh_of(int64_t n, const float* x, float* y) { tanh_loop(n, x, y); }
 void erf_of(int64_t n, const float* x, float* y) { erf_loop(n, x, y); }
 void gelu_of(int64_t n, const float* x, float* y) { gelu_loop(n, x, y); }

@@ -39,6 +39,7 @@ void run_stages(const std::vector<Stage>& stages, const std::vector<T*>& arrays,
 extern template void run_stages(const std::vector<Stage>&, const std::vector<float*>&, int64_t, int64_t);
 extern template void run_stages(const std::vector<Stage>&, const std::vector<double*>&, int64_t, int64_t);
 
+void sigmoid_of(int64_t n, const float* x, float* y);
 // The sign is that of x, so that tanh(-x) is exactly -tanh(x).
 void tanh_of(int64_t n, const float* x, float* y);
 void erf_of(int64_t n, const float* x, float* y);

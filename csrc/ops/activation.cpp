@@ -25,13 +25,18 @@ Var softplus_backward(const Var& gy, const Var& x, double beta, double threshold
 Var gelu_backward(const Var& gy, const Var& x, const char* approximate);
 Var silu_backward(const Var& gy, const Var& x);
 
+Tensor tanh_slope(const Tensor& gy, const Tensor& y) { return few::tanh_backward(gy, y); }
+Var tanh_slope(const Var& gy, const Var& y) { return tanh_backward(gy, y); }
+Tensor sigmoid_slope(const Tensor& gy, const Tensor& y) { return few::sigmoid_backward(gy, y); }
+Var sigmoid_slope(const Var& gy, const Var& y) { return sigmoid_backward(gy, y); }
+
 struct TanhGrad {
   static constexpr bool real = true;
   Mask saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
-  Tensor forward(const Tensor& gy, const Tensor& y) { return at::tanh_backward(gy, y); }
+  Tensor forward(const Tensor& gy, const Tensor& y) { return few::tanh_backward(gy, y); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return tanh_backward(c.gy(), c.in(1)); });
+    c.grad(0, [&] { return tanh_slope(c.gy(), c.in(1)); });
     c.grad(1, [&] { return c.gy() * c.in(0) * c.in(1) * -2; });
   }
 };
@@ -43,7 +48,7 @@ struct Tanh {
   Tensor forward(const Tensor& x) { return fast_tanh(x); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return tanh_backward(c.gy(), c.out(0)); });
+    c.grad(0, [&] { return tanh_slope(c.gy(), c.out(0)); });
   }
 };
 CG_POINTWISE("tanh", Tanh, "Hyperbolic tangent.")
@@ -51,10 +56,10 @@ CG_POINTWISE("tanh", Tanh, "Hyperbolic tangent.")
 struct SigmoidGrad {
   static constexpr bool real = true;
   Mask saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
-  Tensor forward(const Tensor& gy, const Tensor& y) { return at::sigmoid_backward(gy, y); }
+  Tensor forward(const Tensor& gy, const Tensor& y) { return few::sigmoid_backward(gy, y); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return sigmoid_backward(c.gy(), c.in(1)); });
+    c.grad(0, [&] { return sigmoid_slope(c.gy(), c.in(1)); });
     c.grad(1, [&] { return c.gy() * c.in(0) * (1 - c.in(1) * 2); });
   }
 };
@@ -63,10 +68,10 @@ CG_POINTWISE("sigmoid_grad", SigmoidGrad, "gy * y * (1 - y)")
 struct Sigmoid {
   static constexpr bool real = true;
   static constexpr Mask saves = out_bit(0);
-  Tensor forward(const Tensor& x) { return at::sigmoid(x); }
+  Tensor forward(const Tensor& x) { return fast_sigmoid(x); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return sigmoid_backward(c.gy(), c.out(0)); });
+    c.grad(0, [&] { return sigmoid_slope(c.gy(), c.out(0)); });
   }
 };
 CG_POINTWISE("sigmoid", Sigmoid, "1 / (1 + exp(-x))")

@@ -102,7 +102,7 @@ inline List<Tensor> run(const kernels::Kernel& kernel, const Layout& l, List<Ten
   for (const auto& shapes : results)
     for (const at::IntArrayRef shape : shapes) {
       const size_t k = made.size();
-      made.push_back(k < into.size() && into[k].defined() ? into[k] : at::empty(shape, all[0].options()));
+      made.push_back(k < into.size() && into[k].defined() ? into[k] : few::empty(shape, all[0]));
     }
   all.append(made.begin(), made.end());
   kernel(all, {}, l.integers());

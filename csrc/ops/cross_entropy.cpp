@@ -161,7 +161,7 @@ struct CrossEntropyAlong : OfLabels {
     int64_t outer = 1, inner = 1;
     for (int64_t i = 0; i < x.dim(); ++i)
       if (i != axis) (i < axis ? outer : inner) *= x.size(i);
-    return x.contiguous().view({outer, x.size(axis), inner});
+    return shaped(x.contiguous(), {outer, x.size(axis), inner});
   }
   static Tensor labels(const Tensor& t) {
     const auto usual = [&]<class N>(N) {
@@ -178,8 +178,8 @@ struct CrossEntropyAlong : OfLabels {
     check_labels("softmax_cross_entropy", x, t, axis);
     axis = wrap_axis(axis, x.dim());
     if (kernels::raw(x)) {
-      log_sum = at::empty(t.sizes(), x.options());
-      const Tensor y = at::empty(t.sizes(), x.options());
+      log_sum = few::empty(t.sizes(), x);
+      const Tensor y = few::empty(t.sizes(), x);
       kernels::softmax_cross_entropy(kernel, flat(x), labels(t), Tensor(), log_sum, y);
       return y;
     }
@@ -197,7 +197,7 @@ struct CrossEntropyAlong : OfLabels {
     c.grad(0, [&] {
       const Tensor x = c.in(0);
       if (!log_sum.defined()) return composed(x, c.in(1), c.gy());
-      const Tensor gx = at::empty(x.sizes(), x.options());
+      const Tensor gx = few::empty(x.sizes(), x);
       kernels::softmax_cross_entropy_grad(kernel, 1, flat(x), labels(c.in(1)), Tensor(), log_sum, c.gy().contiguous(),
                                           flat(gx));
       return gx;

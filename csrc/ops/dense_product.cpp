@@ -104,7 +104,7 @@ Tensor fast_product(const Tensor& a, const Tensor& given, const Tensor& bias, bo
       !(kernels::raw(a, bias) && bias.is_contiguous() && bias.dim() == 1 && bias.numel() == b.columns))
     return {};
   const auto numbers = [&] { return bias.defined() ? bias.const_data_ptr<float>() : nullptr; };
-  const auto result = [&] { return at::empty({a.size(0), b.columns}, a.options()); };
+  const auto result = [&] { return few::empty({a.size(0), b.columns}, a); };
   const bool few = few_rows(a.size(0), given.numel());
   if (!few && by_own_loops(a, b, bias.defined())) {
     const bool rows = bias.defined() && b.has_rows();

@@ -90,7 +90,7 @@ struct Embedding : Lookup {
   Tensor forward(const Tensor& w, const Tensor& ids) {
     TORCH_CHECK_VALUE(w.dim() == 2, "embedding: the table must have 2 axes, not ", w.dim());
     if (!kernels::raw(w)) return without_ignored(at::embedding(w, safe(ids, w.size(0))), ids);
-    Tensor y = at::empty(shape(ids.sizes(), w.size(1)), w.options());
+    Tensor y = few::empty(shape(ids.sizes(), w.size(1)), w);
     kernels::take_rows(w.contiguous(), indices(ids), ignore_index, y);
     return y;
   }

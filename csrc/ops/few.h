@@ -4,8 +4,12 @@
 // dispatching takes the rest. In the simple cases the loops here avoid the dispatching.
 #pragma once
 #include <ATen/EmptyTensor.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 #include <ATen/record_function.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <algorithm>
 
 #include "kernels/map.h"
 
@@ -31,6 +35,27 @@ inline bool takes(const at::Tensor& t) {
          (t.scalar_type() == at::kFloat || t.scalar_type() == at::kDouble) && t.numel() <= kMost && t.is_contiguous();
 }
 
+// A view of memory of `t`, for which takes(t) holds and nobody watches: ATen takes ten times as long to make one.
+inline at::Tensor view_of(const at::Tensor& t, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset) {
+  at::Tensor y = at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(t.storage()), t.key_set(),
+                                                          t.dtype());
+  y.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides, t.storage_offset() + offset);
+  return y;
+}
+
+inline at::Tensor view_of(const at::Tensor& t, at::IntArrayRef sizes) {
+  c10::DimVector strides(sizes.size());
+  for (int64_t i = static_cast<int64_t>(sizes.size()) - 1, n = 1; i >= 0; n *= std::max<int64_t>(sizes[i--], 1))
+    strides[i] = n;
+  return view_of(t, sizes, strides, 0);
+}
+// at::empty(sizes, like.options()), which takes twice as long.
+inline at::Tensor empty(at::IntArrayRef sizes, const at::Tensor& like) {
+  if (like.device().is_cpu() && nobody_watches())
+    return at::detail::empty_cpu(sizes, like.scalar_type(), /*pin_memory=*/false, std::nullopt);
+  return at::empty(sizes, like.options());
+}
+
 // Applies f to the elements of tensors of one shape and dtype; returns an undefined tensor if ATen has to compute.
 template <class F, class... X>
 at::Tensor map(F f, const at::Tensor& x, const X&... xs) {
@@ -52,5 +77,7 @@ at::Tensor mul(const at::Tensor&, const at::Tensor&);
 at::Tensor div(const at::Tensor&, const at::Tensor&);
 at::Tensor neg(const at::Tensor&);
 at::Tensor square(const at::Tensor&);
+at::Tensor sigmoid_backward(const at::Tensor& gy, const at::Tensor& y);
+at::Tensor tanh_backward(const at::Tensor& gy, const at::Tensor& y);
 
 }  // namespace cg::few

@@ -1,5 +1,8 @@
-// Joins of few numbers without ATen.
+// Joins and parts of few numbers without ATen.
 #pragma once
+#include <ATen/ops/tensor_split.h>
+#include <ATen/ops/unbind.h>
+
 #include <cstring>
 
 #include "ops/few.h"
@@ -47,6 +50,33 @@ inline Tensor few_stack(TensorList xs, int64_t axis) {
   Ints sizes = ints(xs[0].sizes());
   sizes.insert(sizes.begin() + along, static_cast<int64_t>(xs.size()));
   return few_joined(xs, sizes, along);
+}
+
+// What at::tensor_split and at::unbind give: views.
+inline std::vector<Tensor> few_parts(const Tensor& x, const Ints& ends, int64_t axis) {
+  const int64_t along = axis < 0 ? axis + x.dim() : axis;
+  if (along < 0 || along >= x.dim() || !few::nobody_watches() || !few::takes(x)) return at::tensor_split(x, ends, axis);
+  Ints sizes = ints(x.sizes());
+  std::vector<Tensor> ys;
+  int64_t begin = 0;
+  for (size_t i = 0; i <= ends.size(); ++i) {
+    const int64_t end = i < ends.size() ? ends[i] : x.size(along);
+    if (end < begin || end > x.size(along)) return at::tensor_split(x, ends, axis);
+    sizes[along] = end - begin;
+    ys.push_back(few::view_of(x, sizes, x.strides(), begin * x.stride(along)));
+    begin = end;
+  }
+  return ys;
+}
+inline std::vector<Tensor> few_slices(const Tensor& x, int64_t axis) {
+  const int64_t along = axis < 0 ? axis + x.dim() : axis;
+  if (along < 0 || along >= x.dim() || !few::nobody_watches() || !few::takes(x)) return at::unbind(x, axis);
+  Ints sizes = ints(x.sizes()), strides = ints(x.strides());
+  sizes.erase(sizes.begin() + along);
+  strides.erase(strides.begin() + along);
+  std::vector<Tensor> ys;
+  for (int64_t i = 0; i < x.size(along); ++i) ys.push_back(few::view_of(x, sizes, strides, i * x.stride(along)));
+  return ys;
 }
 
 }  // namespace cg

@@ -181,7 +181,13 @@ inline int64_t wrap_base_axis(int64_t axis, int64_t ndim) { return axis < 0 ? ax
 // `x` reshaped; returns `x` if it already has the shape.
 template <class T>
 T shaped(const T& x, at::IntArrayRef sizes) {
-  return x.sizes() == sizes ? x : reshape(x, sizes);
+  if (x.sizes() == sizes) return x;
+  if constexpr (std::is_same_v<T, Tensor>) {
+    const bool given = std::all_of(sizes.begin(), sizes.end(), [](int64_t n) { return n >= 0; });
+    if (given && few::takes(x) && few::nobody_watches() && c10::multiply_integers(sizes) == x.numel())
+      return few::view_of(x, sizes);
+  }
+  return reshape(x, sizes);
 }
 
 }  // namespace cg

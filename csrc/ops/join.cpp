@@ -6,9 +6,7 @@
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/repeat_interleave.h>
 #include <ATen/ops/stack.h>
-#include <ATen/ops/tensor_split.h>
 #include <ATen/ops/tile.h>
-#include <ATen/ops/unbind.h>
 #include <ATen/ops/zeros.h>
 
 #include <ATen/WrapDimUtilsMulti.h>
@@ -82,7 +80,7 @@ struct Split {
     return std::make_tuple(required("indices", &Split::indices), param("axis", &Split::axis));
   }
   static constexpr Mask saves = 0;
-  std::vector<Tensor> forward(const Tensor& x) { return at::tensor_split(x, indices, axis); }
+  std::vector<Tensor> forward(const Tensor& x) { return few_parts(x, indices, axis); }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&]() -> T {
@@ -127,7 +125,7 @@ struct Unstack {
   int64_t axis = 0;
   static constexpr auto params() { return std::make_tuple(param("axis", &Unstack::axis)); }
   static constexpr Mask saves = 0;
-  std::vector<Tensor> forward(const Tensor& x) { return at::unbind(x, axis); }
+  std::vector<Tensor> forward(const Tensor& x) { return few_slices(x, axis); }
   template <class T>
   void backward(Ctx<T>& c) {
     c.grad(0, [&]() -> T {

@@ -39,7 +39,7 @@ struct PickCrossEntropy {
     int64_t outer = 1, inner = 1;
     for (int64_t i = 0; i < x.dim(); ++i)
       if (i != axis) (i < axis ? outer : inner) *= x.size(i);
-    return x.contiguous().view({outer, x.size(axis), inner});
+    return shaped(x.contiguous(), {outer, x.size(axis), inner});
   }
   // Labels truncated to integers, and limited to the nearest class.
   Tensor labels(const Tensor& x, const Tensor& t) const {
@@ -74,8 +74,8 @@ struct PickCrossEntropy {
                       at::IntArrayRef(dropped), ", the shape of x without axis ", axis);
     TORCH_CHECK_VALUE(x.size(axis) > 0, "x of shape ", x.sizes(), " has no classes along axis ", axis);
     if (kernels::raw(x)) {
-      log_sum = at::empty(reduced(x, true), x.options());
-      const Tensor y = at::empty(reduced(x, keepdims), x.options());
+      log_sum = few::empty(reduced(x, true), x);
+      const Tensor y = few::empty(reduced(x, keepdims), x);
       chosen = contiguous_labels(x, t);
       kernels::softmax_cross_entropy(kernel, flat(x), chosen, Tensor(), log_sum, y);
       return y;
@@ -95,7 +95,7 @@ struct PickCrossEntropy {
     c.grad(0, [&] {
       const Tensor x = c.in(0);
       if (!log_sum.defined()) return composed(x, c.in(1), c.gy());
-      const Tensor gx = at::empty(x.sizes(), x.options());
+      const Tensor gx = few::empty(x.sizes(), x);
       kernels::softmax_cross_entropy_grad(kernel, 1, flat(x), chosen, Tensor(), log_sum, c.gy().contiguous(), flat(gx));
       return gx;
     });

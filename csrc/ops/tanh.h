@@ -3,6 +3,9 @@
 
 namespace cg {
 
+// at::sigmoid, three times as fast for floats in main memory, and exact to four units in the last place.
+at::Tensor fast_sigmoid(const at::Tensor& x);
+
 // at::tanh, six times as fast for floats in main memory, and exact to three units in the last place.
 at::Tensor fast_tanh(const at::Tensor& x);
 

@@ -11,6 +11,7 @@ bool init_output_type();
 void init_memory();
 extern PyMethodDef tally_methods[], memory_methods[], version_functions[], layer_functions[], tape_functions[];
 extern PyMethodDef plain_functions[];
+extern PyMethodDef block_functions[];
 
 namespace {
 
@@ -146,7 +147,7 @@ PyMODINIT_FUNC PyInit__C() {
     for (PyMethodDef* functions :
          {hook_methods, registry_methods, optim_methods, parameter_methods, kernel_methods, array_functions,
           mark_functions, deferred_functions, graph_functions, torch_functions, tally_methods, memory_methods,
-          version_functions, layer_functions, scope_functions, tape_functions, plain_functions})
+          version_functions, layer_functions, scope_functions, tape_functions, plain_functions, block_functions})
       if (PyModule_AddFunctions(m.get(), functions) < 0) throw PyError();
     init_kernels();
     init_memory();

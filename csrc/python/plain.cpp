@@ -8,73 +8,6 @@
 namespace cg::py {
 namespace {
 
-// ---- arrays of MXNet ------------------------------------------------------------------------------------------------
-// The shape of an array of exactly the frontend's class; null for other objects.
-const at::Tensor* plain_array(PyObject* o, const Frontend* f) {
-  if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != f->variable_class) return nullptr;
-  const at::Tensor& t = unread_tensor_of(as_variable(o));
-  return t.defined() ? &t : nullptr;
-}
-bool is_number(PyObject* o, int64_t n) { return PyLong_CheckExact(o) && PyLong_AsLongLong(o) == n; }
-
-// dense_fits(frontend, data, weight, bias, rows, no_bias): whether data is a matrix, and weight and bias are those of a
-// dense layer of it with `rows` outputs
-PyObject* dense_fits(PyObject*, PyObject* const* args, Py_ssize_t) {
-  const Frontend* const f = expect_frontend(args[0]);
-  const at::Tensor *const x = plain_array(args[1], f), *const w = plain_array(args[2], f);
-  if (!x || !w || x->dim() != 2 || w->dim() != 2 || w->size(1) != x->size(1) || !is_number(args[4], w->size(0)))
-    Py_RETURN_FALSE;
-  if (args[3] == Py_None) return PyBool_FromLong(args[5] == Py_True);
-  const at::Tensor* const b = plain_array(args[3], f);
-  return PyBool_FromLong(args[5] == Py_False && b && b->dim() == 1 && b->size(0) == w->size(0));
-}
-
-// table_fits(frontend, data, weight, rows, width): whether weight is a table of this shape
-PyObject* table_fits(PyObject*, PyObject* const* args, Py_ssize_t) {
-  const Frontend* const f = expect_frontend(args[0]);
-  const at::Tensor* const w = plain_array(args[2], f);
-  return PyBool_FromLong(w && plain_array(args[1], f) && w->dim() == 2 && is_number(args[3], w->size(0)) &&
-                         is_number(args[4], w->size(1)));
-}
-
-// gates_fit(gates, state, count): whether `gates` has the dtype of `state`, and its shape but for a second axis that is
-// `count` times as long; no array may be sparse
-PyObject* gates_fit(PyObject*, PyObject* const* args, Py_ssize_t) {
-  const at::Tensor* const gates = plain_array(args[0], expect_variable(args[0], "gates")->frontend);
-  const at::Tensor* const state = plain_array(args[1], expect_variable(args[1], "state")->frontend);
-  if (!gates || !state || state->dim() < 2 || gates->scalar_type() != state->scalar_type()) Py_RETURN_FALSE;
-  c10::DimVector expected(state->sizes());
-  expected[1] *= PyLong_AsLongLong(args[2]);
-  return PyBool_FromLong(gates->sizes() == at::IntArrayRef(expected));
-}
-
-bool is_none(PyObject* o, PyObject* attribute) { return Obj::steal(PyObject_GetAttr(o, attribute)).get() == Py_None; }
-
-// block_parameters(frontend, x, others, parameters, symbols): the arrays of a Gluon block's parameters by name, if all
-// arrays are on the CPU and no context is noted at them, and none of `others` is a symbol; otherwise None
-PyObject* block_parameters(PyObject*, PyObject* const* args, Py_ssize_t) {
-  static PyObject *const context = PyUnicode_InternFromString("_ctx"), *const one = PyUnicode_InternFromString("_one");
-  const Frontend* const f = expect_frontend(args[0]);
-  auto* const arrays = reinterpret_cast<PyTypeObject*>(f->variable_class);
-  auto* const symbols = reinterpret_cast<PyTypeObject*>(args[4]);
-  if (!PyObject_TypeCheck(args[1], arrays) || !is_none(args[1], context)) Py_RETURN_NONE;
-  const at::Tensor& x = unread_tensor_of(as_variable(args[1]));
-  if (!x.defined() || x.is_cuda()) Py_RETURN_NONE;
-  const Items others(args[2], "others");
-  for (PyObject* o : others)
-    if (PyObject_TypeCheck(o, symbols)) Py_RETURN_NONE;
-  Obj found = Obj::steal(PyDict_New());
-  PyObject *name, *parameter;
-  for (Py_ssize_t at = 0; PyDict_Next(args[3], &at, &name, &parameter);) {
-    const Obj list = Obj::steal(PyObject_GetAttr(parameter, one));
-    if (!PyList_Check(list.get()) || PyList_GET_SIZE(list.get()) == 0) Py_RETURN_NONE;
-    PyObject* const value = PyList_GET_ITEM(list.get(), 0);
-    if (!PyObject_TypeCheck(value, arrays) || !is_none(value, context)) Py_RETURN_NONE;
-    if (PyDict_SetItem(found.get(), name, value) < 0) throw PyError();
-  }
-  return found.release();
-}
-
 // ---- layers of nnabla -----------------------------------------------------------------------------------------------
 PyObject* inner_scope(PyObject* scope, PyObject* name) {
   if (!PyODict_CheckExact(scope) || !PyUnicode_CheckExact(name) ||
@@ -239,11 +172,7 @@ PyObject* run_chain(PyObject*, PyObject* const* args, Py_ssize_t n) {
 
 }  // namespace
 
-PyMethodDef plain_functions[] = {{"dense_fits", FAST(dense_fits, 6), nullptr},
-                                 {"table_fits", FAST(table_fits, 5), nullptr},
-                                 {"gates_fit", FAST(gates_fit, 3), nullptr},
-                                 {"block_parameters", FAST(block_parameters, 5), nullptr},
-                                 {"call_layer", FAST(call_layer, 6), nullptr},
+PyMethodDef plain_functions[] = {{"call_layer", FAST(call_layer, 6), nullptr},
                                  {"labels_fit", FAST(labels_fit, 2), nullptr},
                                  {"chain", FAST(make_chain, 4), nullptr},
                                  {"run_chain", FAST(run_chain, 2, 64), nullptr},

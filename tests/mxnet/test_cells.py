@@ -231,3 +231,106 @@ def test_the_history_of_a_cell_is_written_in_the_originals_operators(kind):
         if found.shape == y.shape and np.allclose(found.asnumpy(), y.asnumpy(), atol=1e-6):
             return
     raise AssertionError("no arguments give the cell's output")
+
+
+@pytest.fixture
+def lstm():
+    cell = mx.gluon.rnn.LSTMCell(4, input_size=3)
+    cell.initialize(mx.init.Uniform(0.5))
+    return cell
+
+
+def trained(cell, x, states):
+    """Output, states and gradients of a step."""
+    arrays = [x, *states]
+    for a in arrays:
+        a.attach_grad()
+    with autograd.record():
+        y, after = cell(x, states)
+        (y * y + after[1]).backward()
+    parameters = cell.collect_params().values()
+    return [a.asnumpy() for a in (y, *after, *(a.grad for a in arrays), *(p.grad() for p in parameters))]
+
+
+def test_a_step_is_the_same_with_and_without_calls_of_operators(lstm, monkeypatch):
+    x, states = mx.nd.random.uniform(-1, 1, (2, 3)), [mx.nd.random.uniform(-1, 1, (2, 4)) for _ in range(2)]
+    together = trained(lstm, x, states)
+    called = []
+    plain = mx.nd.FullyConnected
+    monkeypatch.setattr(mx.nd, "FullyConnected", lambda *args, **options: called.append(1) or plain(*args, **options))
+    apart = trained(lstm, x, states)
+    assert len(called) == 2  # of a program's own function
+    for a, b in zip(together, apart, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_what_a_program_replaces_in_a_cell_is_called(lstm, monkeypatch):
+    x, states = mx.nd.ones((2, 3)), lstm.begin_state(2)
+    monkeypatch.setattr(lstm, "hybrid_forward", lambda F, x, states, **weights: ("own", states), raising=False)
+    assert lstm(x, states)[0] == "own"
+    monkeypatch.undo()
+    seen = []
+    handle = lstm.register_forward_hook(lambda block, given, out: seen.append(out))
+    out = lstm(x, states)
+    assert seen == [out]
+    handle.detach()
+
+    class Doubled(mx.gluon.rnn.LSTMCell):
+        def hybrid_forward(self, F, inputs, states, **weights):
+            out, after = super().hybrid_forward(F, inputs, states, **weights)
+            return out * 2, after
+
+    cell = Doubled(4, input_size=3, params=lstm.params)
+    np.testing.assert_array_equal(cell(x, states)[0].asnumpy(), 2 * lstm(x, states)[0].asnumpy())
+
+
+def test_arrays_that_do_not_fit_a_cell_have_the_operators_errors(lstm):
+    states = lstm.begin_state(2)
+    for x, s in ((mx.nd.ones((2, 5)), states), (mx.nd.ones((2, 3)), [mx.nd.ones((2, 5))] * 2)):
+        with pytest.raises(mx.MXNetError):
+            lstm(x, s)
+    with pytest.raises(mx.MXNetError):
+        lstm(mx.nd.ones((2, 3), dtype="float64"), states)
+    symbols, _ = lstm(mx.sym.var("x"), [mx.sym.var("h"), mx.sym.var("c")])
+    assert isinstance(symbols, mx.sym.Symbol)
+
+
+class Scaled(mx.gluon.HybridBlock):
+    """Counts how its functions are called."""
+
+    def __init__(self):
+        super().__init__()
+        self.factor = self.params.get("factor", shape=(1,), init="ones")
+        self.calls = []
+
+    def hybrid_forward(self, F, x, other=None, factor=None):
+        self.calls.append((F is mx.nd, other, type(factor).__name__))
+        return x * 2
+
+
+def test_blocks_get_their_parameters_and_operators():
+    block = Scaled()
+    block.initialize()
+    x = mx.nd.ones((2,))
+    block(x)
+    block(x, 7)
+    assert block.calls == [(True, None, "NDArray"), (True, 7, "NDArray")]
+    block(mx.sym.var("x"))
+    assert block.calls[-1][0] is False
+    with pytest.raises(TypeError):
+        block()
+
+
+def test_a_forward_that_a_program_sets_is_called():
+    block = Scaled()
+    block.initialize()
+    x = mx.nd.ones((2,))
+    block.forward = lambda x: "own"
+    assert block(x) == "own" and not block.calls
+    del block.forward
+    assert block(x).asnumpy().tolist() == [2, 2]
+
+
+def test_uninitialised_blocks_say_so():
+    with pytest.raises(RuntimeError, match="has not been initialized"):
+        Scaled()(mx.nd.ones((2,)))

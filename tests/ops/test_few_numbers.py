@@ -171,6 +171,41 @@ def test_joins_and_their_gradients(dtype, shape):
             same_bits(g.tensor, join(given, axis))
 
 
+SLOPES = {"sigmoid_grad": torch.ops.aten.sigmoid_backward, "tanh_grad": torch.ops.aten.tanh_backward}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+@pytest.mark.parametrize("shape", [(1,), (9,), (3, 0, 2), (33, 40), (8193,)])
+def test_slopes_of_gates(dtype, shape):
+    torch.manual_seed(0)
+    g, y = torch.randn(shape).to(dtype), (torch.rand(shape) * 0.9).to(dtype)
+    for name, f in SLOPES.items():
+        unit = 16 * torch.finfo(dtype).eps  # ATen does not round y * y
+        torch.testing.assert_close(run(name, g, y), f(g, y), rtol=unit, atol=unit)
+        torch.testing.assert_close(run(name, odd_numbers(shape, dtype), y), f(odd_numbers(shape, dtype), y), rtol=unit,
+                                   atol=unit, equal_nan=True)  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", ["in C order", "turned"])
+def test_parts_are_views_as_those_of_aten(layout):
+    x = torch.randn(4, 5, 6)[1:]
+    if layout == "turned":
+        x = x.transpose(0, 2)
+    for axis in range(-3, 3):
+        ends = [0, 1, 1, 2]
+        for ys, expected in (
+            (_C.op("split")(x, indices=ends, axis=axis), torch.tensor_split(x, ends, axis)),
+            (_C.op("unstack")(x, axis=axis), torch.unbind(x, axis)),
+        ):
+            assert len(ys) == len(expected)
+            for y, e in zip(ys, expected, strict=True):
+                same_bits(y.tensor, e)
+                assert y.tensor.stride() == e.stride() and y.tensor.data_ptr() == e.data_ptr()
+                assert y.tensor.numel() == 0 or y.tensor.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+    with pytest.raises(IndexError):
+        _C.op("unstack")(x, axis=3)
+
+
 def test_a_gradient_of_gradients_of_joins():
     xs = [compatgrad.Variable(torch.randn(3, n)) for n in (2, 5)]
     gy = compatgrad.Variable(torch.randn(3, 7))

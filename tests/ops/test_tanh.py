@@ -1,4 +1,4 @@
-"""tanh of floats in main memory, which has a loop of its own."""
+"""tanh and sigmoid of floats in main memory, which have loops of their own."""
 
 import numpy as np
 import pytest
@@ -99,3 +99,38 @@ def test_second_derivatives_of_gelu_by_tanh(view):
 def test_special_values_of_gelu_by_tanh():
     x = torch.tensor([0.0, -0.0, np.inf, -np.inf, 1e30, -1e30, 1e-45, 44.0, -44.0, np.nan])
     torch.testing.assert_close(gelu(compatgrad.Variable(x)).tensor, exact_gelu(x), equal_nan=True, rtol=0, atol=0)
+
+
+def sigmoid(x):
+    return ops.sigmoid(compatgrad.Variable(x)).tensor
+
+
+def test_accuracy_of_sigmoid():
+    """Four units in the last place, over the whole range."""
+    x = torch.cat(
+        [torch.linspace(-87, 30, 400_001), torch.logspace(-37, 1.4, 10_000), -torch.logspace(-37, 1.9, 10_000)]
+    )
+    exact = 1 / (1 + np.exp(-x.double().numpy()))
+    unit = np.spacing(exact.astype(np.float32)).astype(np.float64)
+    assert float((np.abs(sigmoid(x).double().numpy() - exact) / unit).max()) <= 4
+
+
+def test_special_values_of_sigmoid():
+    x = torch.tensor([0.0, -0.0, np.inf, -np.inf, 1e30, -1e30, 1e-45, 89.0, -120.0, np.nan])
+    y = sigmoid(x)
+    assert bool(y[-1].isnan())
+    assert torch.equal(y[:-1], torch.sigmoid(x[:-1]))
+    assert sigmoid(x.double()).dtype == torch.float64
+
+
+@pytest.mark.parametrize("f, expected", [(tanh, torch.tanh), (sigmoid, torch.sigmoid)])
+@pytest.mark.parametrize("size", [(5, 40), (1, 16), (3, 15), (0, 20), (200, 900)])
+def test_rows_of_a_wider_matrix(f, expected, size):
+    """Such as the gates of an LSTM: each row is computed where it is."""
+    wide = torch.randn(size[0], size[1] + 3)
+    x = wide[:, 2 : 2 + size[1]]
+    before = wide.clone()
+    y = f(x)
+    assert y.shape == size and y.is_contiguous() and torch.equal(wide, before)
+    torch.testing.assert_close(y, expected(x), rtol=5e-7, atol=0)
+    assert torch.equal(y, f(x.contiguous()))

@@ -154,6 +154,8 @@ class Block:
 
     def _warn_of_unregistered(self):
         """Warns of blocks in lists and dicts that are attributes: such blocks are not registered."""
+        if not _C.has_containers(self.__dict__, _PLAIN, _OWN):  # nearly always
+            return
         known = None
 
         def has_unknown(value):

@@ -149,16 +149,18 @@ class HybridBlock(Block):
     # ---- running ----
 
     def __call__(self, *args: Any) -> Any:
-        if _C.foreign(fe, args):
-            args = self._entered(args)
-        if self._forward_pre_hooks or self._forward_hooks:
-            return self._call_with_hooks(args)
-        try:
-            out = self.forward(*args)
-        except DeferredInitializationError:
-            if not self._can_retry():
-                raise
-            out = self._retry(args)
+        out = _C.call_block(fe, _FORWARD, self, args, Symbol, nd)
+        if out is NotImplemented:
+            if _C.foreign(fe, args):
+                args = self._entered(args)
+            if self._forward_pre_hooks or self._forward_hooks:
+                return self._call_with_hooks(args)
+            try:
+                out = self.forward(*args)
+            except DeferredInitializationError:
+                if not self._can_retry():
+                    raise
+                out = self._retry(args)
         if _np_state.array:
             _check_all_np_ndarrays(out)
         return out
@@ -438,6 +440,9 @@ class HybridBlock(Block):
         self.hybridize(True, backend, clear, **kwargs)
         with autograd.pause():
             self(x, *args)
+
+
+_FORWARD = HybridBlock.forward
 
 
 def _on_current_gpu(x):

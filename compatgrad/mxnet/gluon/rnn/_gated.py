@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from compatgrad import _C
+
 from ... import ndarray
+from ..._frontend import fe
+from ...ndarray._gates import LSTM_GATES
 from .._layer_docs import layer
-from ._cell import HybridRecurrentCell
+from ._cell import HybridRecurrentCell, RecurrentCell
 from ._gates import gru_gates, lstm_gates
 from ._sequence import named_steps
 
@@ -134,6 +138,26 @@ class LSTMCell(GatedCell):
     def _alias(self) -> str:
         return "lstm"
 
+    def forward(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
+        self.__dict__["_counter"] += 1  # as RecurrentCell.forward, which is not called
+        if self._is_usual():
+            step = _C.lstm_cell(fe, inputs, states, self._reg_params, LSTM_GATES)
+            if step is not None:
+                memory, output = step
+                return output, [output, memory]
+        return super(RecurrentCell, self).forward(inputs, states)
+
+    def _is_usual(self) -> bool:
+        """Whether a step on arrays consists of the functions that the compiled module calls."""
+        return (
+            type(self) is LSTMCell
+            and self._active is False
+            and self._activation == "tanh"
+            and self._recurrent_activation == "sigmoid"
+            and _called() == _OWN
+            and "hybrid_forward" not in self.__dict__
+        )
+
     @named_steps
     def hybrid_forward(
         self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
@@ -147,6 +171,14 @@ class LSTMCell(GatedCell):
         acts = self._activation, self._recurrent_activation
         output, memory = lstm_gates(self, F, gates, states[1], *acts, operators=("shown",))
         return output, [output, memory]
+
+
+def _called() -> tuple[Any, ...]:
+    """The functions that a step of LSTMCell calls: a program may have replaced some by its own."""
+    return ndarray.FullyConnected, ndarray.elemwise_add, LSTMCell.hybrid_forward
+
+
+_OWN = _called()
 
 
 @layer
