@@ -11,7 +11,7 @@ from ..._frontend import fe
 from ...ndarray._gates import LSTM_GATES
 from .._layer_docs import layer
 from ._cell import HybridRecurrentCell, RecurrentCell
-from ._gates import gru_gates, lstm_gates
+from ._gates import fusible, gru_gates, lstm_gates
 from ._sequence import named_steps
 
 
@@ -155,6 +155,7 @@ class LSTMCell(GatedCell):
             and self._activation == "tanh"
             and self._recurrent_activation == "sigmoid"
             and _called() == _OWN
+            and fusible(self, ndarray)
             and "hybrid_forward" not in self.__dict__
         )
 
@@ -174,8 +175,8 @@ class LSTMCell(GatedCell):
 
 
 def _called() -> tuple[Any, ...]:
-    """The functions that a step of LSTMCell calls: a program may have replaced some by its own."""
-    return ndarray.FullyConnected, ndarray.elemwise_add, LSTMCell.hybrid_forward
+    """The functions that a step of LSTMCell calls before its gates: a program may have replaced some by its own."""
+    return ndarray.FullyConnected, LSTMCell.hybrid_forward
 
 
 _OWN = _called()

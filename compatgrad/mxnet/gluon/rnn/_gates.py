@@ -26,7 +26,7 @@ _OWN = _called()
 _OWN_METHOD = RecurrentCell._get_activation
 
 
-def _fusible(cell: Any, F: Any) -> bool:
+def fusible(cell: Any, F: Any) -> bool:
     """Whether the operators of a step do nothing but compute what the fused op does."""
     return F is ndarray and getattr(cell._get_activation, "__func__", None) is _OWN_METHOD and _called() == _OWN
 
@@ -60,7 +60,7 @@ def lstm_gates(
     operators: where the operator `Activation` runs instead of the cell's method: "gates", "new" and "shown".
     """
     usual = isinstance(activation, str) and isinstance(gate, str) and (activation, gate, axis) == ("tanh", "sigmoid", 1)
-    if usual and _fusible(cell, F) and gates_fit(gates, memory, 4):
+    if usual and fusible(cell, F) and gates_fit(gates, memory, 4):
         memory, output = op.lstm(memory, gates, order=LSTM_GATES)
         return output, memory
     i, f, g, o = F.SliceChannel(gates, num_outputs=4, axis=axis, name="slice")
@@ -86,7 +86,7 @@ def gru_gates(
     operators: "new" if the operator `Activation` runs for n instead of the cell's method.
     """
     usual = isinstance(activation, str) and (activation, axis) == ("tanh", 1)
-    if usual and _fusible(cell, F) and gates_fit(of_input, before, 3) and gates_fit(of_state, before, 3):
+    if usual and fusible(cell, F) and gates_fit(of_input, before, 3) and gates_fit(of_state, before, 3):
         return op.gru(before, of_input, of_state)
     i_r, i_z, i_n = F.SliceChannel(of_input, num_outputs=3, axis=axis, name="i2h_slice")
     h_r, h_z, h_n = F.SliceChannel(of_state, num_outputs=3, axis=axis, name="h2h_slice")
