@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import IO, Any
 
 import numpy as np
+import torch
 
 from compatgrad import _C
 from compatgrad.core.configuration import Settings
@@ -267,7 +268,15 @@ def _create_parameter_by_initializer(
         param.data.zero()
         return param
     if callable(initializer):
-        return Variable.from_numpy_array(initializer(shape=[int(n) for n in shape]), need_grad=need_grad)
+        values = initializer(shape=[int(n) for n in shape])
+        # A copy of an array that nobody else has would leave a hole in the heap as large as the parameter. Of two
+        # references one is `values`, one the argument.
+        fresh = type(values) is np.ndarray and values.flags.owndata and sys.getrefcount(values) <= 2
+        if fresh and values.flags.c_contiguous and values.flags.writeable and values.dtype.isnative:
+            param = Variable(values.shape, need_grad)
+            param.data.tensor = torch.from_numpy(values)
+            return param
+        return Variable.from_numpy_array(values, need_grad=need_grad)
     raise ValueError(
         f"parameter {name!r}: initializer must be a numpy array or an nnabla.initializer.BaseInitializer "
         f"(or another callable of the shape), not {type(initializer).__name__}"

@@ -42,7 +42,7 @@ class RowsOfLeaves : Pinned {
     w.numbers += numbers;
     // No more memory than the gradient itself takes, if that is large
     const int64_t most = std::max(c10::multiply_integers(leaf.sizes), kFewNumbers);
-    const int64_t rows = most * b.size(0) / std::max<int64_t>(numbers, 1) + kFewRows;
+    const int64_t rows = most * b.size(0) / std::max<int64_t>(numbers, 1) + b.size(0);
     w.a.add(a, rows);
     w.b.add(b, rows);
     if (w.numbers > most) compute(key, to);

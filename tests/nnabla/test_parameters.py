@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import compatgrad.nnabla as nn
+import compatgrad.nnabla.initializer as I
 import compatgrad.nnabla.parametric_functions as PF
 from compatgrad.nnabla.parameter import get_parameter, get_parameter_or_create, pop_parameter, set_parameter
 
@@ -172,3 +173,29 @@ def test_an_existing_parameter_is_taken_whatever_integers_its_shape_has():
     for shape in ((2,), (2, 3, 1), [3, 2]):
         with pytest.raises(ValueError, match="has shape"):
             get_parameter_or_create("w", shape)
+
+
+def test_initial_values_that_nobody_else_has_are_not_copied():
+    """The copies left holes in the heap as large as the largest parameter."""
+    places, kept = {}, np.arange(6.0, dtype=np.float32).reshape(2, 3)
+
+    class Fresh(I.UniformInitializer):
+        def __call__(self, shape):
+            values = super().__call__(shape)
+            places["fresh"] = values.ctypes.data
+            return values
+
+    fresh = nn.parameter.get_parameter_or_create("fresh", (2, 3), Fresh((-1, 1)))
+    assert fresh.d.ctypes.data == places["fresh"]
+    others = {
+        "held": lambda shape: kept,
+        "view": lambda shape: kept.T.copy().T,
+        "part": lambda shape: np.broadcast_to(np.float32(2), shape),
+    }
+    for name, initializer in others.items():
+        w = nn.parameter.get_parameter_or_create(name, (2, 3), initializer)
+        expected = initializer((2, 3)).copy()
+        np.testing.assert_array_equal(w.d, expected)
+        w.d += 1
+        np.testing.assert_array_equal(kept, np.arange(6).reshape(2, 3))
+        np.testing.assert_array_equal(w.d, expected + 1)

@@ -36,6 +36,34 @@ def test_to_the_second_order(n, channels, out, axes, transposed, layout):
         assert not functions(lambda: compatgrad.backward(ops.sum(op(v, u))))
 
 
+@pytest.mark.parametrize("layout", ["contiguous", "channels last", "sliced"])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(
+    "size, stride",
+    [((11, 14), [2, 3]), ((12, 7), [1, 2]), ((12, 7), [3, 1]), ((9, 9), [4, 4]), ((4, 5, 6), [1, 2, 3])],
+)
+def test_strides_to_the_second_order(size, stride, transposed, layout):
+    """Pixels that no filter meets are those of the bias, or have no gradient."""
+    if layout == "channels last" and len(size) != 2:
+        layout = "contiguous"
+    torch.manual_seed(0)
+    n, channels, out, one = 5, 24, 17, [1] * len(size)
+    places = [(a - 1) // s + 1 for a, s in zip(size, stride, strict=True)]
+    x = laid_out((n, channels, *(places if transposed else size)), layout)
+    w = laid_out((channels, out, *one) if transposed else (out, channels, *one), layout) / channels**0.5
+    b = torch.randn(out)
+    more = {"outsize": size} if transposed else {}
+    op = ops.deconvolution if transposed else ops.convolution
+    check_to_the_second_order(lambda x, w, b: op(x, w, b, stride=stride, **more), x, w, b)
+    conv = getattr(torch, f"conv{'_transpose' * transposed}{len(size)}d")
+    more = {"output_padding": [(a - 1) % s for a, s in zip(size, stride, strict=True)]} if transposed else {}
+    y = op(x, w, b, stride=stride, **({"outsize": size} if transposed else {})).tensor
+    torch.testing.assert_close(y, conv(x, w, b, stride=stride, **more), rtol=1e-4, atol=1e-4)
+    if POINTWISE:
+        v, u = (compatgrad.Variable(t, requires_grad=True) for t in (x, w))
+        assert not functions(lambda: compatgrad.backward(ops.sum(op(v, u, stride=stride))))
+
+
 @pytest.mark.parametrize("layout", ["contiguous", "sliced"])
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("taps, pad, dilate", [(2, 4, 4), (3, 1, 1), (2, 0, 7), (1, 3, 1)])
@@ -55,7 +83,7 @@ def test_one_axis_to_the_second_order(taps, pad, dilate, transposed, layout):
     {
         "double": {"dtype": torch.float64},
         "half": {"dtype": torch.bfloat16},
-        "stride": {"stride": [2, 1]},
+        "stride of a larger filter": {"filters": (1, 2), "stride": [2, 1]},
         "padding": {"pad": [0, 1]},
         "groups": {"groups": 2},
         "other filter": {"filters": (1, 2)},
@@ -97,6 +125,12 @@ def test_gradient_in_the_memory_of_the_other(batch):
     torch.manual_seed(2)
     x, w = torch.randn(batch, 32, 16, 16), torch.randn(32, 32, 1, 1) / 6
     check_gradient_in_the_memory_of_the_other(ops.convolution, x, w)
+
+
+def test_strides_with_any_number_of_threads():
+    torch.manual_seed(1)
+    x, w, gy = torch.randn(6, 140, 9, 8), torch.randn(48, 140, 1, 1), torch.randn(6, 48, 5, 4)
+    check_any_number_of_threads(lambda x, w: ops.convolution(x, w, stride=[2]), x, w, gy)
 
 
 def test_a_plan_is_traced_with_aten():
