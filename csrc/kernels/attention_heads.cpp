@@ -82,40 +82,45 @@ class Lanes {
  public:
   explicit Lanes(const Attention<float>& s)
       : s_(s),
-        q_(s.d * kLanes, false),
-        scores_(s.m * kLanes, false),
-        masks_(s.heads[0].mask ? s.m * tiles_of(s) * kLanes : 1, false),
-        v_(s.m * s.e, false),
-        y_(kRows * s.e, false),
+        memory_(numbers(s), false),
+        q_(memory_.get()),
+        scores_(q_ + s.d * kLanes),
+        v_(scores_ + s.m * kLanes),
+        y_(v_ + s.m * s.e),
+        masks_(y_ + kRows * s.e),
         seen_(tiles_of(s)) {}
 
   void compute(const Attention<float>::Head& head, int64_t tile, float* y) {
     const int64_t first = tile * kLanes, rows = std::min<int64_t>(kLanes, s_.n - first);
-    to_lanes(head.q + first * s_.q_row, s_.q_row, rows, s_.d, q_.get());
+    to_lanes(head.q + first * s_.q_row, s_.q_row, rows, s_.d, q_);
     for (int64_t j = 0; j < s_.m; j += kRows) {
       const int64_t here = std::min(j, s_.m - kRows);
-      dense_loops::multiply_rows(2, {head.k + here * s_.k_row, s_.k_row, q_.get(), kLanes, s_.d, nullptr,
-                                     scores_.get() + here * kLanes, kLanes, false, nullptr});
+      dense_loops::multiply_rows(2, {head.k + here * s_.k_row, s_.k_row, q_, kLanes, s_.d, nullptr,
+                                     scores_ + here * kLanes, kLanes, false, nullptr});
     }
-    softmax_loop(scores_.get(), mask(head, tile, rows), s_.m, s_.scale);
+    softmax_loop(scores_, mask(head, tile, rows), s_.m, s_.scale);
     const float* const v = values(head);
     for (int64_t r = 0; r < rows; r += kRows) {
       if (r + kRows <= rows) {
         product(v, r, y + r * s_.e);
       } else {
-        product(v, r, y_.get());
-        std::memcpy(y + r * s_.e, y_.get(), (rows - r) * s_.e * sizeof(float));
+        product(v, r, y_);
+        std::memcpy(y + r * s_.e, y_, (rows - r) * s_.e * sizeof(float));
       }
     }
   }
   static int64_t tiles_of(const Attention<float>& s) { return (s.n + kLanes - 1) / kLanes; }
 
  private:
+  static int64_t numbers(const Attention<float>& s) {
+    const int64_t masks = s.heads[0].mask ? tiles_of(s) : 0;
+    return (s.d + s.m + masks * s.m) * kLanes + (s.m + kRows) * s.e;
+  }
   // The mask in the order of the scores. Heads that follow each other mostly have the same one.
   const float* mask(const Attention<float>::Head& head, int64_t tile, int64_t rows) {
     if (!head.mask) return nullptr;
     const float* const at = head.mask + tile * kLanes * s_.mask_row;
-    float* const to = masks_.get() + tile * kLanes * s_.m;
+    float* const to = masks_ + tile * kLanes * s_.m;
     if (std::exchange(seen_[tile], at) == at) return to;
     if (s_.mask_column)
       to_lanes(at, s_.mask_row, rows, s_.m, to);
@@ -127,20 +132,21 @@ class Lanes {
   const float* values(const Attention<float>::Head& head) {
     if (s_.v_row == s_.e) return head.v;
     if (std::exchange(copied_, head.v) != head.v)
-      for (int64_t j = 0; j < s_.m; ++j) std::memcpy(v_.get() + j * s_.e, head.v + j * s_.v_row, s_.e * sizeof(float));
-    return v_.get();
+      for (int64_t j = 0; j < s_.m; ++j) std::memcpy(v_ + j * s_.e, head.v + j * s_.v_row, s_.e * sizeof(float));
+    return v_;
   }
   void product(const float* v, int64_t row, float* y) const {
     for (int64_t c = 0; c < s_.e;) {
       const int64_t left = (s_.e - c) / L, width = left == 4 ? 2 : std::min<int64_t>(left, 3);
-      const Block t{scores_.get() + row, 0, v + c, s_.e, s_.m, nullptr, y + c, s_.e, false, nullptr};
+      const Block t{scores_ + row, 0, v + c, s_.e, s_.m, nullptr, y + c, s_.e, false, nullptr};
       (width == 3 ? product_3 : width == 2 ? product_2 : product_1)(t);
       c += width * L;
     }
   }
 
   const Attention<float>& s_;
-  const Workspace<float> q_, scores_, masks_, v_, y_;
+  const Workspace<float> memory_;
+  float *const q_, *const scores_, *const v_, *const y_, *const masks_;
   std::vector<const float*> seen_;  // the masks of each tile that were rearranged
   const float* copied_ = nullptr;
 };

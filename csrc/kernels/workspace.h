@@ -6,7 +6,7 @@
 namespace cg::kernels {
 
 // Of torch's allocator: if there is none, its error says how many bytes were asked for, and memory that is kept for
-// tensors (core/memory.h) is given back before.
+// tensors (core/memory.h) is given back before. It must be destroyed in the thread that made it.
 class Memory {
  public:
   explicit Memory(int64_t bytes);
