@@ -334,6 +334,8 @@ def call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int 
 def _call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int, outputs: Any) -> Any:
     if spec.variadic and not inputs:
         raise AssertionError(f"{spec.name.strip('_')} must take more than 1 inputs")
+    if type(n_outputs) is not int:
+        n_outputs = _number_of_outputs(spec, n_outputs)
     for i, x in enumerate(inputs):
         if isinstance(x, _C.DeferredVariable):
             continue
@@ -428,6 +430,13 @@ def _check_written(spec: Spec, inputs: Sequence[Any]) -> None:
             )
 
 
+def _number_of_outputs(spec: Spec, value: Any) -> int:
+    """`n_outputs` as an integer. In `F.exp(x, y)` or `F.identity(x, None)` an argument too many comes in its place."""
+    if isinstance(value, (str, bytes, NdArray, _C.Variable)) or not hasattr(value, "__int__"):
+        raise TypeError(f"{spec.name.strip('_')}: n_outputs: an integer is required, got {type(value).__name__}")
+    return int(value)
+
+
 def _entered(x: Any) -> Any:
     if not isinstance(x, _C.Variable) or isinstance(x, _C.DeferredVariable):
         return x
@@ -459,7 +468,7 @@ def {name}({signature}):
 # declares, nothing needs preparation, and `info_of` makes the value of `Function.info` when it is read.
 _QUICK = """
 def {name}({signature}):{direct}
-    if outputs is None and {tests}:{defaults}
+    if outputs is None and n_outputs is _n_outputs and {tests}:{defaults}
         y = _body({passed})
         if _claim((y,) if isinstance(y, _Variable) else y, {inputs}, (_spec, ({shown}), _context.current_ctx)):
             return y
@@ -564,6 +573,7 @@ def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Call
         scope = {"_call": call, "_spec": spec, **defaults}
         if quick:
             scope |= {"_body": body, "_claim": _C.claim, "_context": _context, "_default_of": spec.defaults}
+            scope |= {"_n_outputs": default_n}  # another value takes the way that checks it
             scope |= {"_Variable": _C.DeferredVariable, "_numbers": frozenset((bool, int, float)), "_int": _INT}
             scope |= direct_names
             scope |= {"_plain": frozenset((Variable,)), "_lists": frozenset((list, tuple))}

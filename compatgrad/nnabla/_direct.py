@@ -25,7 +25,7 @@ class Direct(NamedTuple):
 
 
 _TEMPLATE = """
-    if outputs is None{tests}:
+    if outputs is None and n_outputs is _n_outputs{tests}:
         y = _run_chain(_chain, _context.current_ctx, {inputs})
         if y is not None:
             return y"""

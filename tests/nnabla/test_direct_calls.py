@@ -148,3 +148,20 @@ def test_lstm_cells_call_functions_that_a_program_has_replaced(module, name, mon
     monkeypatch.setattr(module, name, replaced)
     PF.lstm_cell(x, h, c, 3)
     assert calls == [name] * {"sigmoid": 3, "tanh": 2}.get(name, 1)
+
+
+@pytest.mark.parametrize("wrong", [None, "1", nn.Variable((2, 3)), nn.NdArray((2, 3)), [1]])
+def test_an_argument_too_many_is_refused(wrong):
+    """It comes in the place of `n_outputs`."""
+    x = drawn(2, 3)
+    calls = (
+        lambda: F.exp(x, wrong), lambda: F.relu(x, False, wrong), lambda: F.identity(nn.NdArray((2, 3)), wrong),
+        lambda: F.mul2(x, x, False, wrong), lambda: F.softmax(x, 1, wrong), lambda: F.affine(x, x, x, 1, wrong),
+        lambda: F.concatenate(x, x, n_outputs=wrong), lambda: F.prelu(x, x, 1, wrong),
+        lambda: F.transpose(x, (1, 0), wrong),
+    )  # fmt: skip
+    for call in calls:
+        with pytest.raises(TypeError, match="an integer is required"):
+            call()
+    for n in (1, -1, True, 1.0, np.int64(1), np.array(1)):  # nnabla reads these as integers
+        assert F.exp(x, n).shape == (2, 3)
