@@ -15,6 +15,8 @@ Var add_n(VarsRef);
 at::Tensor sum_gradients(c10::ArrayRef<at::Tensor> gs, bool into_first);
 // Whether nobody else refers to a gradient's buffer, so that a plain pass may write the next gradient into it.
 bool may_overwrite(const at::Tensor& g);
+// Whether a tensor's memory comes from torch's allocator: other memory may belong to an array of another library.
+bool in_own_memory(const at::Tensor& t);
 bool has_nan(const at::Tensor&);
 at::Tensor conj(const at::Tensor&);
 Var conj(const Var&);

@@ -147,19 +147,23 @@ static bool has_object(const Slot* slot) {
 }
 bool has_python_object(const Tensor& t) { return has_object(t.unsafeGetTensorImpl()->pyobj_slot()); }
 
+bool GradientBuffer::is_own() const {
+  return !kernels::traced() && data.is_contiguous() && data.storage_offset() == 0 && data.storage().use_count() == 1 &&
+         !has_python_object(data);
+}
+
 void GradientBuffer::write(Tensor g) {
   fresh = true;
   bump_version(data);
+  if (g.is_same(data)) return;  // its function has written it there
   if (add) {
     data.add_(g);
     return;
   }
-  // The buffer takes over the gradient's memory, without a copy, if nobody can notice: if neither tensor has a view,
-  // and the buffer's tensor has no Python object, from which another library may have got the address.
+  // The buffer takes over the gradient's memory, without a copy, if nobody can notice.
   at::TensorImpl* impl = data.unsafeGetTensorImpl();
-  if (!kernels::traced() && may_overwrite(g) && g.is_contiguous() && g.storage_offset() == 0 && data.is_contiguous() &&
-      data.storage_offset() == 0 && data.storage().use_count() == 1 && g.scalar_type() == data.scalar_type() &&
-      g.device() == data.device() && g.sizes() == data.sizes() && !has_python_object(data)) {
+  if (is_own() && may_overwrite(g) && g.is_contiguous() && g.storage_offset() == 0 &&
+      g.scalar_type() == data.scalar_type() && g.device() == data.device() && g.sizes() == data.sizes()) {
     impl->set_storage_keep_dtype(g.storage());
     return;
   }

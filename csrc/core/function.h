@@ -31,9 +31,26 @@ struct Snapshot {
   explicit Snapshot(const FunctionNode& f);
 };
 
-// A gradient that is a sum over the rows of two matrices, such as aᵀb: its value for `a`, `b` and the shape of the
-// input. Several such gradients of one input are the same function of all their rows, and computed together cost less.
-using RowSum = at::Tensor (*)(const at::Tensor& a, const at::Tensor& b, at::IntArrayRef sizes);
+// A gradient that is a sum over the rows of two matrices, such as aᵀb. Several such gradients of one input are the same
+// function of all their rows, and computed together cost less.
+struct RowSumInfo {
+  at::Tensor (*of)(const at::Tensor& a, const at::Tensor& b, at::IntArrayRef sizes);
+  // If defined: writes the sum into a contiguous gradient, or adds it there; false: that is not possible.
+  bool (*write)(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b);
+  bool (*add)(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b);
+  bool adds_at_once;  // whether `add` costs no more than to keep the rows
+};
+template <class Sum>
+constexpr RowSumInfo describe_row_sum() {
+  RowSumInfo s{&Sum::template of<at::Tensor>, nullptr, nullptr, false};
+  if constexpr (requires { &Sum::write; }) s.write = &Sum::write;
+  if constexpr (requires { &Sum::add; }) s.add = &Sum::add;
+  if constexpr (requires { Sum::adds_at_once; }) s.adds_at_once = Sum::adds_at_once;
+  return s;
+}
+template <class Sum>
+inline constexpr RowSumInfo row_sum = describe_row_sum<Sum>();
+using RowSum = const RowSumInfo*;
 // A gradient that is zero outside of the elements begin to begin + g.size(axis) - 1 of one axis.
 struct Part {
   int64_t axis, begin;
@@ -44,6 +61,8 @@ struct Part {
 struct RowTaker {
   // Whether the gradient of input i will be computed later.
   virtual bool take(size_t i, RowSum sum, const at::Tensor& a, const at::Tensor& b) = 0;
+  // The sum in memory that is there for the gradient of input i; undefined if there is none.
+  virtual at::Tensor write(size_t /*i*/, RowSum, const at::Tensor& /*a*/, const at::Tensor& /*b*/) { return {}; }
   virtual bool take_part(size_t /*i*/, Part&&) { return false; }
 };
 
@@ -74,8 +93,11 @@ class Ctx {
   template <class Sum>
   void grad_of_rows(size_t i, const T& a, const T& b) {
     if (!needs(i)) return;
-    if constexpr (std::is_same_v<T, at::Tensor>)
-      if (taker_ && taker_->take(i, &Sum::template of<T>, a, b)) return;
+    if constexpr (std::is_same_v<T, at::Tensor>) {
+      if (taker_ && taker_->take(i, &row_sum<Sum>, a, b)) return;
+      if (taker_) gxs_[i] = taker_->write(i, &row_sum<Sum>, a, b);
+      if (gxs_[i].defined()) return;
+    }
     gxs_[i] = Sum::of(a, b, in_sizes(i));
   }
   // Whether the gradient of input i, which is this part, is added to others later.

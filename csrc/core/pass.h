@@ -9,6 +9,7 @@
 #include "core/plan.h"
 #include "core/postponed.h"
 #include "core/slots.h"
+#include "core/taker.h"
 #include "core/unread.h"
 #include "kernels/one_thread.h"
 
@@ -61,7 +62,7 @@ class Pass : GradientSlots<T> {
 
  private:
   using GradientSlots<T>::open, GradientSlots<T>::add, GradientSlots<T>::collapse, GradientSlots<T>::compute_all_rows;
-  using GradientSlots<T>::waits_for_parts, GradientSlots<T>::add_part;
+  using GradientSlots<T>::add_part;
   bool target(const FunctionNode& f, const Ref<VariableNode>& x) const {
     if (!x) return false;
     if (!selective_) return x->requires_grad;
@@ -135,7 +136,7 @@ class Pass : GradientSlots<T> {
         if (wanted[i]) reach(*inputs[i]);
     const Vars final = options_.retain_grad && !selective_ ? gys : Vars();
     Vars gxs(wanted.size());
-    Taker taker(*this, inputs);
+    Taker<T> taker(*this, inputs);
     if (f.python) {
       user_code(binding.python_backward, f, inputs, gys, gxs, wanted, this, &Pass::take_pending);
     } else if (info && info->override_backward && (later || !f.call)) {
@@ -190,31 +191,10 @@ class Pass : GradientSlots<T> {
     fit_all(gxs, inputs);
     return true;
   }
-  // Lets rows of leaves' gradients, and parts of others, wait in the slots if nothing looks on while the pass runs.
-  struct Taker final : RowTaker {
-    Pass& pass;
-    const Nodes& inputs;
-    Mask taken;  // the inputs whose gradients are computed later
-    Taker(Pass& p, const Nodes& in) : pass(p), inputs(in) {}
-    bool take(size_t i, RowSum sum, const Tensor& a, const Tensor& b) override {
-      if (inputs[i]->creator || !pass.join(*inputs[i], sum, a, b)) return false;
-      taken |= in_bit(i);
-      return true;
-    }
-    std::optional<Part> part;  // gets into its slot afterwards, under the interpreter lock
-    size_t part_of = 0;
-    bool take_part(size_t i, Part&& p) override {
-      if (part || !inputs[i]->creator || inputs[i]->deferred || !pass.waits_for_parts(*inputs[i])) return false;
-      part = std::move(p);
-      part_of = i;
-      taken |= in_bit(i);
-      return true;
-    }
-  };
   // `keep`: hooks still need `gys`. Otherwise the gradients are moved into the formula, so that it can reuse their
   // memory.
   void run_native(FunctionNode& f, const Nodes& inputs, Vars& gys, Vars& gxs, c10::ArrayRef<bool> wanted, bool keep,
-                  Taker& taker) {
+                  Taker<T>& taker) {
     const Whole whole(f, inputs);
     const kernels::OneThread one(f.info());
     if (std::is_same_v<T, Var> && (options_.create_graph || (f.info() && !f.call))) {
@@ -228,7 +208,8 @@ class Pass : GradientSlots<T> {
       settle();
       compute_missing(f, wanted);
     }
-    Taker* const joins = keep || options_.watch || mode(Mode::debug) ? nullptr : &taker;
+    Taker<T>* const joins = keep || options_.watch || mode(Mode::debug) ? nullptr : &taker;
+    if (joins && options_.release && !selective_ && !f.call) taker.find_rooms(wanted);
     Tensors gy, gx(wanted.size());
     bool large = false;
     for (Var& g : gys) {

@@ -14,10 +14,6 @@
 
 namespace cg {
 
-// matmul.cpp: adds a sum of rows to a contiguous gradient; false: the sum has to be computed first.
-bool add_rows(RowSum sum, const at::Tensor& to, const at::Tensor& a, const at::Tensor& b);
-bool adds_at_once(RowSum sum);  // whether that costs no more than to keep the rows
-
 inline const c10::StorageImpl* storage_of(const at::Tensor& t) {
   return t.has_storage() ? t.storage().unsafeGetStorageImpl() : nullptr;
 }
@@ -35,7 +31,7 @@ class RowsOfLeaves : Pinned {
     if (const Waiting* w = find(key);
         w && !(w->sum == sum && w->leaf->sizes == leaf.sizes && w->a.joins(a) && w->b.joins(b)))
       compute(key, to);
-    if (adds_at_once(sum) && add_to(sum, a, b, to)) return true;
+    if (sum->adds_at_once && add_to(sum, a, b, to)) return true;
     const auto [place, first] = places_.insert(key);
     if (first) {
       *place = waiting_.size();
@@ -65,7 +61,7 @@ class RowsOfLeaves : Pinned {
     const auto w = std::move(waiting_[places_.take(key)]);
     if (!places_.size()) waiting_.clear();
     const at::Tensor a = w->a.all(), b = w->b.all();
-    if (!add_to(w->sum, a, b, to)) to.add(fit(w->sum(a, b, w->leaf->sizes), *w->leaf));
+    if (!add_to(w->sum, a, b, to)) to.add(fit(w->sum->of(a, b, w->leaf->sizes), *w->leaf));
   }
   // Computes all rows that wait; to_leaf(x) is where the sum of leaf x goes. Must be called before user code runs,
   // which may change the arrays that the rows are in.
@@ -134,8 +130,8 @@ class RowsOfLeaves : Pinned {
   }
   template <class To>
   static bool add_to(RowSum sum, const at::Tensor& a, const at::Tensor& b, To&& to) {
-    const at::Tensor room = to.room();
-    return room.defined() && add_rows(sum, room, a, b);
+    const at::Tensor room = sum->add ? to.room() : at::Tensor();
+    return room.defined() && sum->add(room, a, b);
   }
   static constexpr int64_t kFewRows = 256, kFewNumbers = 1 << 18;
   std::vector<std::unique_ptr<Waiting>> waiting_;  // null: computed

@@ -102,19 +102,15 @@ class GradientSlots {
   // Writes the gradients of those leaves among a visited function's inputs that no other function reads, as MXNet does.
   // Until then a program's memory contains the gradients of its last pass: if all were written when the pass ends,
   // there would be two gradients of each parameter. Such a pass frees each function, so that the functions still to
-  // come are the only other owners of a leaf. What waits must not be in the memory that is written: gradients that the
-  // program gave to the pass, which functions hand on without a copy, and rows.
+  // come are the only other owners of a leaf.
   void write_complete(const Nodes& inputs) {
     if (create_graph_) return;
     for (const auto& x : inputs) {
-      if (!x || x->creator || !x->buffer || !x->buffer->data.defined() || x->buffer->data.requires_grad()) continue;
-      GradientSlot* s = find(*x);
-      if (!s || !s->leaf || s->empty()) continue;
-      const c10::StorageImpl* memory = storage_of(x->buffer->data);
-      if (std::find(given_.begin(), given_.end(), memory) != given_.end() || rows_.read(memory)) continue;
+      GradientSlot* s = x ? find(*x) : nullptr;
+      if (!s || !s->leaf || s->empty() || !writable(*x)) continue;
       const auto here = std::count(inputs.begin(), inputs.end(), x);
-      // The slot and the list of leaves own it, too, its Variable, its Python object and rows that wait.
-      if (x->refs != here + 2 + (x->variable != nullptr) + (x->handle != nullptr) + rows_.wait(x.get())) continue;
+      // The slot and the list of leaves own it, too, and rows that wait.
+      if (x->refs != here + 2 + owners(*x) + rows_.wait(x.get())) continue;
       collapse(*s);
       settle();
       read(s->first.data);
@@ -122,8 +118,28 @@ class GradientSlots {
       x->buffer->write(std::exchange(s->first, Var()).data);
     }
   }
+  // The memory of a leaf's last gradient, if the gradient that the visited function is about to compute is the only one
+  // of this pass and would replace it at once; otherwise undefined. New memory would be a second gradient, of which the
+  // system clears each page. `inputs` and the function own the leaf.
+  Tensor room(const Ref<VariableNode>& x, const Nodes& inputs) {
+    if (create_graph_ || !x || !writable(*x) || x->buffer->add || x->buffer->data.numel() < kLarge) return {};
+    if (unread_gradients || find(*x) || std::count(inputs.begin(), inputs.end(), x) != 1 || x->refs != 2 + owners(*x))
+      return {};
+    const Tensor& g = x->buffer->data;
+    return x->buffer->is_own() && in_own_memory(g) && g.sizes() == x->sizes && g.scalar_type() == x->dtype ? g
+                                                                                                           : Tensor();
+  }
 
  private:
+  // Whether the gradient of x goes into a program's memory, and nothing that waits is in that memory: gradients that
+  // the program gave to the pass, which functions hand on without a copy, and rows.
+  bool writable(const VariableNode& x) const {
+    if (x.creator || !x.buffer || !x.buffer->data.defined() || x.buffer->data.requires_grad()) return false;
+    const c10::StorageImpl* memory = storage_of(x.buffer->data);
+    return std::find(given_.begin(), given_.end(), memory) == given_.end() && !rows_.read(memory);
+  }
+  // How many own a leaf besides functions and the pass: its Variable, its Python object.
+  static uint32_t owners(const VariableNode& x) { return (x.variable != nullptr) + (x.handle != nullptr); }
   // Where sums of rows go.
   struct RowsInto {
     GradientSlots& slots;

@@ -46,6 +46,9 @@ struct GradientBuffer {
   bool add = false;    // add to the old content instead of replacing it
   bool fresh = false;  // written since the program last cleared the flag
   void write(at::Tensor g);
+  // Whether the memory is that of this tensor alone: it has no view, and there is no Python object, from which another
+  // library may have got the address.
+  bool is_own() const;
 };
 
 // The engine's kernels do not increase torch's version counters. This does, so that torch notices if a tensor that it

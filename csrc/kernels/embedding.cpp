@@ -45,29 +45,35 @@ CG_SIMD void add_row(int64_t n, const double* x, double* y) { add(n, x, y); }
 
 }  // namespace
 
+// Ordinary stores read each line of memory before they write it, which takes longer than the writing. Bytes that do not
+// stay in a cache anyway:
+constexpr int64_t kFromMemory = int64_t(1) << 24;
+
 at::Tensor zeros(at::IntArrayRef sizes, const at::Tensor& x) {
-  // Ordinary stores read each line of memory before they write it, which takes longer than the writing.
-  constexpr int64_t kFromMemory = int64_t(1) << 24;  // bytes that do not stay in a cache anyway
+  if (!raw(x) || c10::multiply_integers(sizes) * x.element_size() < kFromMemory) return at::zeros(sizes, x.options());
+  at::Tensor y = at::empty(sizes, x.options());
+  clear(y);
+  return y;
+}
+
+void clear(const at::Tensor& x) {
+  char* const p = static_cast<char*>(x.mutable_data_ptr());
+  const int64_t bytes = x.numel() * x.element_size();
+  int64_t done = 0;
 #if defined(__SSE2__)
-  if (raw(x) && c10::multiply_integers(sizes) * x.element_size() >= kFromMemory) {
-    at::Tensor y = at::empty(sizes, x.options());
-    constexpr int64_t kLine = 64;
-    char* const p = static_cast<char*>(y.mutable_data_ptr());
-    const int64_t bytes = y.numel() * y.element_size(), lines = bytes / kLine;
-    if (reinterpret_cast<uintptr_t>(p) % kLine == 0) {
-      in_threads(lines, kGrain, [=](int64_t begin, int64_t end) {
-        auto* to = reinterpret_cast<__m128i*>(p + begin * kLine);
-        const __m128i zero = _mm_setzero_si128();
-        for (int64_t i = begin; i < end; ++i, to += 4)
-          for (int k = 0; k < 4; ++k) _mm_stream_si128(to + k, zero);
-        _mm_sfence();
-      });
-      std::memset(p + lines * kLine, 0, bytes - lines * kLine);
-      return y;
-    }
+  constexpr int64_t kLine = 64;
+  if (bytes >= kFromMemory && reinterpret_cast<uintptr_t>(p) % kLine == 0) {
+    done = bytes / kLine * kLine;
+    in_threads(bytes / kLine, kGrain, [=](int64_t begin, int64_t end) {
+      auto* to = reinterpret_cast<__m128i*>(p + begin * kLine);
+      const __m128i zero = _mm_setzero_si128();
+      for (int64_t i = begin; i < end; ++i, to += 4)
+        for (int k = 0; k < 4; ++k) _mm_stream_si128(to + k, zero);
+      _mm_sfence();
+    });
   }
 #endif
-  return at::zeros(sizes, x.options());
+  std::memset(p + done, 0, bytes - done);
 }
 
 void take_rows(const at::Tensor& table, const at::Tensor& ids, std::optional<int64_t> ignore, const at::Tensor& y) {

@@ -221,9 +221,10 @@ Tensor sum_gradients(c10::ArrayRef<Tensor> gs, bool into_first) {
 }
 
 bool may_overwrite(const Tensor& g) {
-  // Memory from another allocator may belong to an array that a user holds.
-  return g.use_count() == 1 && g.storage().use_count() == 1 && g.is_non_overlapping_and_dense() &&
-         g.storage().data_ptr().get_deleter() == c10::GetAllocator(g.device().type())->raw_deleter();
+  return g.use_count() == 1 && g.storage().use_count() == 1 && g.is_non_overlapping_and_dense() && in_own_memory(g);
+}
+bool in_own_memory(const Tensor& t) {
+  return t.storage().data_ptr().get_deleter() == c10::GetAllocator(t.device().type())->raw_deleter();
 }
 
 bool has_nan(const Tensor& t) { return at::isFloatingType(t.scalar_type()) && at::isnan(t).any().item<bool>(); }

@@ -69,6 +69,17 @@ struct RowsToTable {
   static T of(const T& ids, const T& gy, at::IntArrayRef table) {
     return run(EmbeddingGrad{{}, table[0]}, gy, ids);
   }
+  static bool write(const Tensor& to, const Tensor& ids, const Tensor& gy) {
+    if (!kernels::raw(gy, to)) return false;
+    kernels::clear(to);
+    return add(to, ids, gy);
+  }
+  static bool add(const Tensor& to, const Tensor& ids, const Tensor& gy) {
+    if (!kernels::raw(gy, to)) return false;
+    kernels::add_rows(gy.contiguous(), Lookup::indices(ids), std::nullopt, to);
+    return true;
+  }
+  static constexpr bool adds_at_once = true;
 };
 
 struct Embedding : Lookup {

@@ -4,6 +4,7 @@
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/mm.h>
 
 #include "core/rows.h"
 #include "kernels/map.h"
@@ -165,12 +166,19 @@ static bool sum_rows(const Tensor& to, const Tensor& b, bool more) {
   });
   return true;
 }
-bool adds_at_once(RowSum sum) { return sum == &TotalOfRows::of<Tensor>; }
-bool add_rows(RowSum sum, const Tensor& to, const Tensor& a, const Tensor& b) {
-  if (adds_at_once(sum)) return sum_rows(to, b, true);
-  if (sum != &ProductOfRows::of<Tensor> || to.numel() != a.size(1) * b.size(1) || a.scalar_type() != to.scalar_type())
-    return false;
+bool TotalOfRows::add(const Tensor& to, const Tensor& /*a*/, const Tensor& b) { return sum_rows(to, b, true); }
+static bool fits_product(const Tensor& to, const Tensor& a, const Tensor& b) {
+  return a.dim() == 2 && b.dim() == 2 && to.numel() == a.size(1) * b.size(1) && a.scalar_type() == to.scalar_type();
+}
+bool ProductOfRows::add(const Tensor& to, const Tensor& a, const Tensor& b) {
+  if (!fits_product(to, a, b)) return false;
   to.view({a.size(1), b.size(1)}).addmm_(a.t(), b);
+  return true;
+}
+bool ProductOfRows::write(const Tensor& to, const Tensor& a, const Tensor& b) {
+  if (!fits_product(to, a, b) || !kernels::raw(a, b) || !kernels::raw(to)) return false;
+  Tensor y = to.view({a.size(1), b.size(1)});
+  at::mm_out(y, a.t(), b);
   return true;
 }
 // Of more rows ATen's sum is more exact, and uses threads.

@@ -14,6 +14,8 @@ struct ProductOfRows {
   static T of(const T& a, const T& b, at::IntArrayRef sizes) {
     return shaped(product_of_rows(a, b), sizes);
   }
+  static bool write(const Tensor& to, const Tensor& a, const Tensor& b);
+  static bool add(const Tensor& to, const Tensor& a, const Tensor& b);
 };
 // The gradient of what was added to each of the rows `b`.
 struct TotalOfRows {
@@ -24,6 +26,8 @@ struct TotalOfRows {
     return shaped(sum(b, {0}), sizes);
   }
   static Tensor of_few(const Tensor& b);
+  static bool add(const Tensor& to, const Tensor& a, const Tensor& b);
+  static constexpr bool adds_at_once = true;
 };
 
 }  // namespace cg

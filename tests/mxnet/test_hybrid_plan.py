@@ -367,3 +367,35 @@ def test_a_generator_of_transposed_convolutions_has_a_plan():
     x = nd.array(np.random.RandomState(0).rand(2, 32, 4, 4))
     call_until_planned(net, x)
     agree(net, x)
+
+
+def test_outputs_are_nested_as_the_block_nests_them_now(monkeypatch):
+    """An attribute decides how many outputs there are, and the block has been called with another value before."""
+    monkeypatch.setattr(_plan, "_MOST_CALLS", _plan._CALLS)  # each plan after few calls
+
+    class Outputs(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.body, self.kind = small(), 1
+
+        def hybrid_forward(self, F, x):
+            y = self.body(x)
+            return [y + 1, (y * 1, [y + 3, y + 4, y + 5]), [y * 2, y - 1]][self.kind]
+
+    net = Outputs()
+    net.hybridize()
+    for kind in (0, 1, 2, 0):
+        net.kind = kind
+        call_until_planned(net, nd.array(X))
+        used = net._planner.used
+        got, one = net(nd.array(X)), without_plan(net.body, nd.array(X))[0]
+        assert net._planner.used == used + 1
+        if kind == 0:
+            expected, got = [one + 1], [got]
+        elif kind == 1:
+            assert isinstance(got, list) and isinstance(got[1], list)
+            expected, got = [one, one + 3, one + 4, one + 5], [got[0], *got[1]]
+        else:
+            expected = [one * 2, one - 1]
+        for a, b in zip(got, expected, strict=True):
+            np.testing.assert_allclose(a.asnumpy(), b, rtol=1e-4, atol=1e-5)

@@ -178,3 +178,35 @@ def test_a_mask_that_widens_the_scores_is_added_as_before():
             return F.batch_dot(F.softmax(scores), x)
 
     assert planned(Wide(None, EACH), X) == 2
+
+
+def test_a_convolution_whose_result_is_a_mask_is_a_step():
+    class Relative(Attention):
+        def __init__(self):
+            super().__init__(None)
+            self.bias = nn.Conv2D(1, 3, padding=1, in_channels=1)
+
+        def hybrid_forward(self, F, x, mask=None):
+            x = plain(F, x, x * 2, x + 1, None)
+            mask = self.bias(F.expand_dims(F.batch_dot(x, x, transpose_b=True), 1)).reshape((-1, ROWS, ROWS))
+            scores = F.batch_dot(self.parts[0](x), x, transpose_b=True)
+            return F.batch_dot(F.softmax(F.elemwise_add(scores, mask)), x)
+
+    class Direct(Relative):
+        def hybrid_forward(self, F, x, mask=None):
+            x = plain(F, x, x * 2, x + 1, None)
+            x = F.expand_dims(F.batch_dot(x, x, transpose_b=True), 1)
+            return F.batch_dot(F.softmax(F.elemwise_add(F.batch_dot(x, x, transpose_b=True), self.bias(x))), x)
+
+    assert planned(Relative(), X) == 2
+    assert planned(Direct(), X) == 2
+
+
+def test_scores_may_be_the_result_of_another_attention():
+    class Nested(Attention):
+        def hybrid_forward(self, F, x, mask=None):
+            x = self.parts[1](plain(F, x, x * 2, x + 1, None))
+            inner = plain(F, self.parts[0](x), x, F.batch_dot(x, x, transpose_b=True), None)
+            return F.batch_dot(F.softmax(inner), x)
+
+    assert planned(Nested(None), X) == 2

@@ -271,3 +271,49 @@ def test_a_dense_layer_refuses_what_does_not_fit():
     ):  # fmt: skip
         with pytest.raises(MXNetError, match="FullyConnected"):
             nd.FullyConnected(**{"data": data, "weight": weight, "bias": bias, "num_hidden": 4, **wrong})
+
+
+CALLS = {  # calls of (Activation, sigmoid, tanh) in a step of the original's cells
+    "LSTMCell": (lambda: rnn.LSTMCell(3), (1, 3, 1)),
+    "GRUCell": (lambda: rnn.GRUCell(3), (3, 0, 0)),
+    "LSTMPCell": (lambda: gluon.contrib.rnn.LSTMPCell(3, 2), (5, 0, 0)),
+    "Conv1DLSTMCell": (lambda: gluon.contrib.rnn.Conv1DLSTMCell((2, 4), 3, 3, 3), (3, 0, 2)),
+    "Conv1DGRUCell": (lambda: gluon.contrib.rnn.Conv1DGRUCell((2, 4), 3, 3, 3), (2, 0, 1)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_cells_call_operators_that_a_program_has_replaced(name, monkeypatch):
+    make, expected = CALLS[name]
+    cell, x = make(), nd.ones((2, 2, 4) if name.startswith("Conv") else (2, 4))
+    cell.initialize()
+    before = [y.asnumpy() for y in (lambda out, states: (out, *states))(*cell(x, cell.begin_state(batch_size=2)))]
+    calls = dict.fromkeys(("Activation", "sigmoid", "tanh"), 0)
+
+    def count(operator):
+        own = getattr(nd, operator)
+
+        def replaced(*args, **kwargs):
+            calls[operator] += 1
+            return own(*args, **kwargs)
+
+        monkeypatch.setattr(nd, operator, replaced)
+
+    for operator in calls:
+        count(operator)
+    out, states = cell(x, cell.begin_state(batch_size=2))
+    assert tuple(calls.values()) == expected
+    for a, b in zip((out, *states), before, strict=True):
+        np.testing.assert_allclose(a.asnumpy(), b, rtol=1e-6)
+
+
+def test_cells_call_the_activation_of_a_subclass():
+    class Doubled(rnn.LSTMCell):
+        def _get_activation(self, F, inputs, activation, **kwargs):
+            return 2 * super()._get_activation(F, inputs, activation, **kwargs)
+
+    plain, doubled = rnn.LSTMCell(3, input_size=4), Doubled(3, input_size=4)
+    plain.initialize()
+    doubled.initialize()
+    memories = [cell(nd.zeros((2, 4)), [nd.zeros((2, 3)), nd.ones((2, 3))])[1][1] for cell in (plain, doubled)]
+    assert memories[0].asnumpy().tolist() == [[0.5] * 3] * 2 and memories[1].asnumpy().tolist() == [[1.0] * 3] * 2

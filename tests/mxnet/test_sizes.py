@@ -56,6 +56,41 @@ def test_symbols_are_refused_when_they_are_made(number):
             sym.softmax(x, axis=number)
 
 
+WRONG = {
+    "pool_type": lambda F, x: F.Pooling(x, kernel=(2, 2), pool_type="median"),
+    "pooling_convention": lambda F, x: F.Pooling(x, kernel=(2, 2), pool_type="avg", pooling_convention="some"),
+    "act_type": lambda F, x: F.Activation(x, act_type="step"),
+    "mode": lambda F, x: F.pad(x, mode="some", pad_width=(0, 0, 0, 0, 1, 1, 1, 1)),
+    "sample_type": lambda F, x: F.UpSampling(x, scale=2, sample_type="cubic"),
+    "p": lambda F, x: F.Dropout(x, p=2),
+    "p of a boolean": lambda F, x: F.Dropout(x, p=True),
+    "p of a word": lambda F, x: F.Dropout(x, p="a"),
+    "axis of softmax": lambda F, x: F.softmax(x, axis=True),
+    "axis of expand_dims": lambda F, x: F.expand_dims(x, axis=True),
+    "axis of split": lambda F, x: F.split(x, num_outputs=1, axis=True),
+    "dim of concat": lambda F, x: F.concat(x, x, dim=True),
+    "dim1 of swapaxes": lambda F, x: F.swapaxes(x, dim1=True, dim2=0),
+    "axes of transpose": lambda F, x: F.transpose(x, axes=(0, True, 2, 3)),
+    "kernel of Pooling": lambda F, x: F.Pooling(x, kernel=(2.0, 2), stride=(1, 1)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_values_that_a_parameter_does_not_have(name):
+    for F, x in ((nd, X), (sym, sym.var("x"))):
+        with pytest.raises(mx.MXNetError, match=name.partition(" ")[0]):
+            WRONG[name](F, x)
+
+
+@pytest.mark.parametrize("wrong", ["kernel", "stride", "dilate", "pad"])
+@pytest.mark.parametrize("size", [(1.0, 1), (True, 1)])
+def test_arrays_under_filters_of_sizes_that_are_no_integers(wrong, size):
+    sizes = {"kernel": (1, 1), wrong: size}
+    for call in (nd.Convolution, nd.Deconvolution):
+        with pytest.raises(mx.MXNetError, match=wrong):
+            call(nd.zeros((1, 1, 4, 4)), nd.zeros((1, 1, 1, 1)), num_filter=1, no_bias=True, **sizes)
+
+
 def test_symbols_of_sizes_as_text_and_without_sizes():
     y = sym.Convolution(sym.var("x"), kernel="(3, 3)", num_filter="4", stride=[1, 1], pad=())
     assert y.infer_shape(x=(1, 3, 8, 8))[1] == [(1, 4, 6, 6)]

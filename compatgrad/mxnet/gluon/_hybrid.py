@@ -254,11 +254,11 @@ class HybridBlock(Block):
             self._planner = planner = Planner(self)
         if planner is None or any(kind != 0 for kind in self._in_format):  # plans are for arrays that are in no lists
             return _in_lists(run(*args))
-        ys = planner.run(args)
-        if ys is not None:
-            return _regroup(ys, self._out_format)[0]
+        found = planner.run(args)
+        if found is not None:
+            return _regroup(*found)[0]
         out = run(*args)
-        planner.learn(self, args, _flatten(out)[0])
+        planner.learn(self, args, *_flatten(out))
         return _in_lists(out)
 
     def _forward_anywhere(self, x, args):

@@ -111,6 +111,7 @@ class _State:
         self.children = [list(b._children.values()) for b in self.blocks]
         self.attributes = [list(vars(b).values()) for b in self.blocks]
         self.parameters: list[Any] = []
+        self.nesting: Any = 0
 
     def add_parameters(self, parameters: list[Any]) -> None:
         """Notes the parameters that the program reads, each on one context."""
@@ -196,8 +197,8 @@ class Planner:
         self.calls = {}
         self.used = 0
 
-    def run(self, inputs: Sequence[Any]) -> list[Any] | None:
-        """The block's results in a list by a plan, or None where there is none."""
+    def run(self, inputs: Sequence[Any]) -> tuple[list[Any], Any] | None:
+        """The block's results in a list and how they are nested, by a plan; None where there is none."""
         if self.refused:
             return None
         if _get_mode("recording") or _get_mode("training"):
@@ -225,10 +226,12 @@ class Planner:
         if not all(map(_finite, results)):
             return None
         self.used += 1
-        return [_NDArray(t) for t in results]
+        return [_NDArray(t) for t in results], state.nesting
 
-    def learn(self, block: Any, inputs: Sequence[Any], outputs: list[Any]) -> None:
-        """Counts a call that ran operator by operator, and makes a plan if there have been enough."""
+    def learn(self, block: Any, inputs: Sequence[Any], outputs: list[Any], nesting: Any) -> None:
+        """Counts a call that ran operator by operator, and makes a plan if there have been enough. `nesting`: how the
+        block nests its outputs; it may be another than in the first call.
+        """
         if not self.known:
             self.known, self.refused = True, _weights(block) < _LAYERS
         if self.refused or not plain_call() or not all(map(_usable, (*inputs, *outputs))):
@@ -250,6 +253,7 @@ class Planner:
                 return
             while len(self.plans) >= _SIGNATURES:
                 self.plans.pop(next(iter(self.plans)))
+            state.nesting = nesting
             self.plans[key] = program, state
             self.calls.pop(key, None)
         finally:

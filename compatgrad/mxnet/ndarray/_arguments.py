@@ -90,6 +90,49 @@ def one_of(name: str, argument: str, value: Any, allowed: tuple[str, ...]) -> An
     return value
 
 
+# The values of parameters that MXNet reads as one of several words, by operator. It reads them when it makes a node.
+CHOICES: dict[str, dict[str, tuple[Any, ...]]] = {
+    "Activation": {"act_type": ("relu", "sigmoid", "softrelu", "softsign", "tanh")},
+    "CTCLoss": {"blank_label": ("first", "last")},
+    "Convolution": {"layout": (None, "NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC")},
+    "Deconvolution": {"layout": (None, "NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC")},
+    "Dropout": {"mode": ("training", "always")},
+    "GridGenerator": {"transform_type": ("affine", "warp")},
+    "L2Normalization": {"mode": ("instance", "channel", "spatial")},
+    "LeakyReLU": {"act_type": ("leaky", "prelu", "elu", "selu", "gelu", "rrelu")},
+    "MakeLoss": {"normalization": ("null", "batch", "valid")},
+    "Pooling": {
+        "layout": (None, "NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"),
+        "pool_type": ("max", "avg", "sum", "lp"),
+        "pooling_convention": ("valid", "full", "same"),
+    },
+    "RNN": {"mode": ("rnn_relu", "rnn_tanh", "lstm", "gru")},
+    "SoftmaxActivation": {"mode": ("instance", "channel")},
+    "SoftmaxOutput": {"normalization": ("null", "batch", "valid")},
+    "SpatialTransformer": {"transform_type": ("affine",), "sampler_type": ("bilinear",)},
+    "UpSampling": {"sample_type": ("nearest", "bilinear"), "multi_input_mode": ("concat", "sum")},
+    "pad": {"mode": ("constant", "edge", "reflect")},
+    "pick": {"mode": ("clip", "wrap")},
+    "take": {"mode": ("clip", "wrap", "raise")},
+    "topk": {"ret_typ": ("both", "indices", "mask", "value")},
+}
+
+
+def choice(name: str, argument: str, value: Any) -> Any:
+    """The value of a parameter of an operator in `CHOICES`."""
+    return one_of(name, argument, value, CHOICES[name][argument])
+
+
+def fraction(name: str, argument: str, value: Any) -> Any:
+    """A number between 0 and 1. MXNet reads True as no number."""
+    try:
+        if type(value) is not bool and 0 <= value <= 1:
+            return value
+    except TypeError:
+        pass
+    raise MXNetError(f"{name}: {argument} must be between 0 and 1, got {value}")
+
+
 def as_index(array: Any) -> torch.Tensor:
     """Whole numbers of an array of indices, which are mostly floats."""
     return array.tensor.to(torch.int64)

@@ -33,6 +33,8 @@ from .ndarray import NDArray
 
 __all__ = ["op", "operator", "operators"]
 
+# Parameters that are axes: True is not the axis 1 for MXNet.
+AXES = frozenset(("axis", "axis1", "axis2", "dim", "dim1", "dim2"))
 operators: dict[str, Callable[..., Any]] = {}  # by name, aliases included
 
 
@@ -86,6 +88,11 @@ def refuse(who: str, attrs: dict[str, Any], parameters: Sequence[str], inputs: S
         given = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) else inputs
         if int(attrs["num_args"]) != len(given):
             raise MXNetError(f"operator {who}: num_args is {attrs['num_args']}, got {len(given)} inputs")
+
+
+def no_axis(who: str, name: str, value: Any) -> None:
+    """Raises MXNet's error for an axis that is no integer."""
+    raise MXNetError(f"Invalid Parameter format for {name} expect int but value='{value}', in operator {who}")
 
 
 def write(out: Any, y: Any) -> Any:
@@ -171,7 +178,10 @@ def operator(
                 none = f" and {p.name} is not None" if p.name in optional else ""
                 checks.append(f"if not isinstance({p.name}, _NDArray){none}: "
                               f"{p.name} = _array_of('{public}', '{p.name}', {p.name})")  # fmt: skip
-            elif p.default is p.empty or p.default is None or isinstance(p.default, (bool, int, float, tuple)):
+                continue
+            if p.name in AXES:
+                checks.append(f"if type({p.name}) is bool: _no_axis('{public}', '{p.name}', {p.name})")
+            if p.default is p.empty or p.default is None or isinstance(p.default, (bool, int, float, tuple)):
                 checks.append(f"if type({p.name}) is str: {p.name} = _parse({p.name})")
         own = [p.name for p in parameters if p.name not in names]
         signature += ["out=None", "name=None", "**attrs"]
@@ -191,8 +201,8 @@ def operator(
             f"'default' and out is None: y = _stored(y, {', '.join(arguments)})",
         )
         scope |= {"_body": body, "_is_own": is_own, "_explained": explained, "_write": write, "_NDArray": NDArray,
-                  "_parse": parse, "_own": _C.own, "_array_of": array_of, "_stored": stored, "_refuse": refuse,
-                  "_parameters": ["num_args", *own] if variadic else own}  # fmt: skip
+                  "_parse": parse, "_no_axis": no_axis, "_own": _C.own, "_array_of": array_of, "_stored": stored,
+                  "_refuse": refuse, "_parameters": ["num_args", *own] if variadic else own}  # fmt: skip
         scope |= plain[2] if plain else {}
         _OUR_FILES.update((file, body.__code__.co_filename))
         made = describe(made_of(source, public, scope, body, file), Declaration(declared, outputs, states, body))

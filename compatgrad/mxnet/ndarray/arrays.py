@@ -10,7 +10,7 @@ from compatgrad import _C
 
 from ..base import MXNetError
 from . import _stored
-from ._arguments import as_ints, axis_in, constant, dtype_name, one_dtype, one_of, public_names
+from ._arguments import as_ints, axis_in, choice, constant, dtype_name, one_dtype, public_names
 from ._indexing import in_range
 from ._operator import op, operator
 from .ndarray import NDArray, is_recording, torch_dtype
@@ -453,7 +453,7 @@ def MakeLoss(data, grad_scale=1.0, valid_thresh=0.0, normalization="null"):
         >>> nd.MakeLoss(nd.array([1.0, 2.0])).asnumpy()
         array([1., 2.], dtype=float32)
     """
-    one_of("MakeLoss", "normalization", normalization, ("null", "batch", "valid"))
+    choice("MakeLoss", "normalization", normalization)
     if normalization == "batch":
         grad_scale /= max(data.shape[0], 1)
     elif normalization == "valid":

@@ -14,9 +14,9 @@ from ._arguments import (
     as_ints,
     axis_in,
     bounded,
+    choice,
     clipped,
     constant,
-    one_of,
     public_names,
     require_shape,
     vector,
@@ -173,7 +173,7 @@ def take(a, indices, axis=0, mode="clip"):
                [1., 2.],
                [3., 4.]], dtype=float32)
     """
-    one_of("take", "mode", mode, ("clip", "wrap", "raise"))
+    choice("take", "mode", mode)
     ndim = a.tensor.dim()
     axis = axis_in("take", axis, ndim)
     index = NDArray(bounded("take", as_index(indices), a.shape[axis], mode))
@@ -218,7 +218,7 @@ def pick(data, index, axis=-1, keepdims=False, mode="clip"):
         >>> nd.pick(nd.array([[1.0, 2.0], [3.0, 4.0]]), nd.array([1, 0])).asnumpy()
         array([2., 3.], dtype=float32)
     """
-    one_of("pick", "mode", mode, ("clip", "wrap"))
+    choice("pick", "mode", mode)
     if axis is None:
         raise MXNetError("pick: axis=None is not supported; name an axis")
     axis = axis_in("pick", axis, data.tensor.dim())

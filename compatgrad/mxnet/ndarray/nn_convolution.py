@@ -15,7 +15,7 @@ from ._arguments import (
     as_ints,
     check_bias,
     check_reach,
-    one_of,
+    choice,
     public_names,
     require_ndim,
     require_shape,
@@ -25,6 +25,7 @@ from ._arguments import (
 from ._operator import op, operator
 from .ndarray import NDArray
 
+_INT = {int}  # 3.0 equals 3, but MXNet cannot read it as an integer
 _FIRST, _LAST = (None, "NCW", "NCHW", "NCDHW"), ("NWC", "NHWC", "NDHWC")
 
 
@@ -44,7 +45,7 @@ def _channels_last(name: str, layout: Any, n: int) -> bool:
     elif layout in _LAST:
         last = True
     else:
-        last = one_of(name, "layout", layout, (*filter(None, _FIRST), *_LAST))
+        last = choice(name, "layout", layout)
     if layout and layout != "None" and len(layout) != n + 2:
         raise MXNetError(f"{name}: layout {layout!r} does not fit a kernel over {n} axes")
     return last
@@ -105,6 +106,7 @@ def Convolution(
         and len(stride) in (0, len(kernel))
         and len(pad) in (0, len(kernel))
         and len(dilate) in (0, len(kernel))
+        and {*map(type, (*kernel, *stride, *dilate, *pad))} == _INT
     ):
         return op.convolution(data, weight, bias, stride=stride, pad=pad, dilate=dilate, groups=num_group)
     return _convolution(data, weight, bias, kernel, stride, dilate, pad, num_filter, num_group, no_bias, layout)
@@ -189,9 +191,6 @@ def Deconvolution(
 
 
 # ---- pooling ---------------------------------------------------------------------------------------------------------
-_POOLS = ("max", "avg", "sum", "lp")
-
-
 @operator("data", aliases=("Pooling_v1",), outputs="output, kept?")
 def Pooling(
     data, kernel=(), pool_type="max", global_pool=False, cudnn_off=False, pooling_convention="valid", stride=(),
@@ -222,10 +221,11 @@ def Pooling(
         and type(kernel) is type(stride) is type(pad) is tuple
         and len(kernel) == n == len(stride)
         and not any(pad)
+        and {*map(type, (*kernel, *stride, *pad))} == _INT
     ):
         return op.max_pooling(data, ksize=kernel, stride=stride, cover_all=False)
     name = "Pooling"
-    one_of(name, "pool_type", pool_type, _POOLS)
+    choice(name, "pool_type", pool_type)
     if not 1 <= n <= 3:
         raise MXNetError(f"{name}: data must have 3 to 5 axes, got the shape {data.shape}")
     last = _channels_last(name, layout, n)
@@ -236,7 +236,7 @@ def Pooling(
         y = _global_pool(x, pool_type, p_value)
     else:
         kernel = _windows(name, data, kernel)
-        if one_of(name, "pooling_convention", pooling_convention, ("valid", "full", "same")) == "same":
+        if choice(name, "pooling_convention", pooling_convention) == "same":
             if any(as_ints(name, "pad", pad)):
                 raise MXNetError(f"{name}: pad must be 0 with pooling_convention 'same', got {pad}")
             x, pad = _padded_for_same(name, x, kernel, _tuple(name, "stride", stride, n, 1), pool_type), ()
@@ -338,7 +338,7 @@ def UpSampling(
     name = "UpSampling"
     if required(name, "scale", scale) < 1:
         raise MXNetError(f"{name}: scale must be at least 1, got {scale}")
-    one_of(name, "sample_type", required(name, "sample_type", sample_type), ("nearest", "bilinear"))
+    choice(name, "sample_type", required(name, "sample_type", sample_type))
     for x in data:
         require_ndim(name, "data", x, 4)
     if sample_type == "bilinear":
@@ -349,7 +349,7 @@ def UpSampling(
         require_shape(name, "weight", weight.shape, (channels, 1, kernel, kernel))
         size = [n * scale for n in x.shape[2:]]
         return op.deconvolution(x, weight, stride=(scale,) * 2, pad=(pad,) * 2, groups=channels, outsize=size)
-    one_of(name, "multi_input_mode", multi_input_mode, ("concat", "sum"))
+    choice(name, "multi_input_mode", multi_input_mode)
     if not data:
         raise MXNetError(f"{name}: expected at least one image")
     size = [n * scale for n in data[0].shape[2:]]

@@ -7,7 +7,7 @@ import torch
 from compatgrad.core.kept_tensors import keep
 
 from ..base import MXNetError
-from ._arguments import as_ints, one_of, pair, public_names, require_ndim, require_shape, required
+from ._arguments import as_ints, choice, pair, public_names, require_ndim, require_shape, required
 from ._operator import op, operator
 from ._regions import bins_of, check_regions, rounded
 from .ndarray import NDArray
@@ -63,7 +63,7 @@ def GridGenerator(data, transform_type=None, target_shape=(0, 0)):
                [-1.,  0.,  1.]], dtype=float32)
     """
     name = "GridGenerator"
-    one_of(name, "transform_type", required(name, "transform_type", transform_type), ("affine", "warp"))
+    choice(name, "transform_type", required(name, "transform_type", transform_type))
     if transform_type == "affine":
         require_shape(name, "data", data.shape, (data.shape[0], 6))
         size = pair(name, "target_shape", target_shape)
@@ -96,8 +96,8 @@ def SpatialTransformer(
         array([[[[1., 2.],
                  [3., 4.]]]], dtype=float32)
     """
-    one_of("SpatialTransformer", "transform_type", transform_type, ("affine",))
-    one_of("SpatialTransformer", "sampler_type", sampler_type, ("bilinear",))
+    choice("SpatialTransformer", "transform_type", transform_type)
+    choice("SpatialTransformer", "sampler_type", sampler_type)
     size = tuple(as_ints("SpatialTransformer", "target_shape", target_shape))
     grid = GridGenerator.body(loc, "affine", size if any(size) else tuple(data.shape[2:]))
     return BilinearSampler.body(data, grid)

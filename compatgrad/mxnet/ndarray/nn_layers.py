@@ -13,7 +13,7 @@ from compatgrad import _C
 
 from .._frontend import fe
 from ..base import MXNetError
-from ._arguments import axes_in, axis_in, check_bias, one_of, public_names, require_shape, required, whole
+from ._arguments import axes_in, axis_in, check_bias, choice, fraction, public_names, require_shape, required, whole
 from ._operator import op, operator
 from ._random_state import generator
 from .ndarray import NDArray, torch_dtype
@@ -84,7 +84,7 @@ def Activation(data, act_type=""):
     """
     f = _ACTIVATIONS.get(act_type)
     if f is None:
-        one_of("Activation", "act_type", act_type, tuple(_ACTIVATIONS))
+        choice("Activation", "act_type", act_type)
     return f(data)
 
 
@@ -100,9 +100,6 @@ def _along_channels(name: str, gamma: NDArray, data: NDArray) -> NDArray:
         return gamma
     require_shape(name, "gamma", gamma.shape, (channels,))
     return op.reshape(gamma, shape=(channels, *(1,) * (n - 2)))
-
-
-_LEAKY = ("leaky", "prelu", "elu", "selu", "gelu", "rrelu")
 
 
 @operator("data, gamma? if act_type=prelu")
@@ -123,7 +120,7 @@ def LeakyReLU(data, gamma=None, act_type="leaky", slope=0.25, lower_bound=0.125,
         >>> nd.LeakyReLU(nd.array([-1.0, 2.0]), act_type="leaky", slope=0.1).asnumpy()
         array([-0.1,  2. ], dtype=float32)
     """
-    one_of("LeakyReLU", "act_type", act_type, _LEAKY)
+    choice("LeakyReLU", "act_type", act_type)
     if (gamma is not None) != (act_type == "prelu"):
         raise MXNetError(f"LeakyReLU: act_type={act_type!r} {'needs' if gamma is None else 'takes no'} gamma")
     if act_type == "leaky":
@@ -251,7 +248,7 @@ def SoftmaxActivation(data, mode="instance"):
         >>> nd.SoftmaxActivation(nd.array([[0.0, 0.0]])).asnumpy()
         array([[0.5, 0.5]], dtype=float32)
     """
-    one_of("SoftmaxActivation", "mode", mode, ("instance", "channel"))
+    choice("SoftmaxActivation", "mode", mode)
     return op.softmax(data, axis=axis_in("SoftmaxActivation", 1 if mode == "channel" else -1, data.ndim))
 
 
@@ -314,9 +311,8 @@ def Dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):
         >>> nd.Dropout(nd.ones(3), p=0.5).asnumpy()
         array([1., 1., 1.], dtype=float32)
     """
-    if not 0 <= p <= 1:
-        raise MXNetError(f"Dropout: p must be between 0 and 1, got {p}")
-    if mode != "always" and one_of("Dropout", "mode", mode, ("training", "always")) and not _get_mode("training"):
+    fraction("Dropout", "p", p)
+    if mode != "always" and choice("Dropout", "mode", mode) and not _get_mode("training"):
         return op.copy(data)
     if p == 0:
         return op.copy(data)

@@ -13,11 +13,9 @@ from compatgrad.core.function import FunctionNodeBase
 
 from .._frontend import fe
 from ..base import MXNetError
-from ._arguments import one_of, public_names, require_ndim, require_shape
+from ._arguments import choice, public_names, require_ndim, require_shape
 from ._operator import op, operator
 from .ndarray import NDArray, is_recording
-
-_NORMALIZATIONS = ("null", "batch", "valid")
 
 
 # ---- softmax ---------------------------------------------------------------------------------------------------------
@@ -89,7 +87,7 @@ def SoftmaxOutput(
         array([[ 0.5, -0.5]], dtype=float32)
     """
     name = "SoftmaxOutput"
-    one_of(name, "normalization", normalization, _NORMALIZATIONS)
+    choice(name, "normalization", normalization)
     shape, labels = data.shape, label.tensor
     if len(shape) < 2:
         raise MXNetError(f"{name}: data must have at least 2 axes, got the shape {shape}")
@@ -331,7 +329,7 @@ def CTCLoss(
         array([0.288], dtype=float32)
     """
     name = "CTCLoss"
-    one_of(name, "blank_label", blank_label, ("first", "last"))
+    choice(name, "blank_label", blank_label)
     require_ndim(name, "data", data, 3)
     require_ndim(name, "label", label, 2)
     steps, batch, classes = data.shape

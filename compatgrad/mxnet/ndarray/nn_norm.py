@@ -8,7 +8,7 @@ from collections.abc import Callable
 from compatgrad import _C
 
 from ..base import MXNetError
-from ._arguments import axis_in, one_of, public_names, require_ndim, require_shape, required
+from ._arguments import axis_in, choice, public_names, require_ndim, require_shape, required
 from ._operator import op, operator
 from .ndarray import NDArray
 
@@ -288,7 +288,7 @@ def L2Normalization(data, eps=1e-10, mode="instance"):
         >>> nd.L2Normalization(nd.array([[3.0, 4.0]])).asnumpy().round(3)
         array([[0.6, 0.8]], dtype=float32)
     """
-    one_of("L2Normalization", "mode", mode, tuple(_OVER))
+    choice("L2Normalization", "mode", mode)
     n = data.ndim
     if n < (2 if mode == "instance" else 3):
         raise MXNetError(f"L2Normalization: data must have at least {2 if mode == 'instance' else 3} axes in mode "

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from compatgrad import _C
 
 from ..base import MXNetError
-from ._arguments import one_of, public_names, require_ndim, require_shape, required, slices, whole
+from ._arguments import choice, public_names, require_ndim, require_shape, required, slices, whole
 from ._gates import LSTM_GATES
 from ._operator import op, operator
 from .ndarray import NDArray
@@ -165,7 +165,7 @@ def RNN(
         (3, 1, 2)
     """
     name = "RNN"
-    one_of(name, "mode", required(name, "mode", mode), tuple(_GATES))
+    choice(name, "mode", required(name, "mode", mode))
     state_size, num_layers = whole(name, "state_size", state_size), whole(name, "num_layers", num_layers)
     require_ndim(name, "data", data, 3)
     lstm = mode == "lstm"

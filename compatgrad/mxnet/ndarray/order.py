@@ -10,7 +10,7 @@ import torch
 from compatgrad.core import notes
 
 from ..base import MXNetError
-from ._arguments import axis_in, constant, one_of, public_names
+from ._arguments import axis_in, choice, constant, public_names
 from ._operator import not_an_array, op, operator
 from .ndarray import NDArray, torch_dtype
 
@@ -78,7 +78,7 @@ def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"
         >>> nd.topk(nd.array([3.0, 1.0, 2.0]), k=2).asnumpy()
         array([0., 2.], dtype=float32)
     """
-    one_of("topk", "ret_typ", ret_typ, ("both", "indices", "mask", "value"))
+    choice("topk", "ret_typ", ret_typ)
     x, axis = _line("topk", data, axis)
     n = x.shape[axis]
     if k > n:

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from ..base import MXNetError
-from ._arguments import as_ints, axes_in, axis_in, one_of, public_names, require_ndim, vector
+from ._arguments import as_ints, axes_in, axis_in, choice, public_names, require_ndim, vector
 from ._operator import op, operator
 from .ndarray import NDArray
 
@@ -348,7 +348,7 @@ def pad(data, mode="constant", pad_width=(), constant_value=0.0):
         >>> nd.pad(x, mode="constant", pad_width=width, constant_value=5.0).asnumpy()
         array([[[[5., 1., 1., 5.]]]], dtype=float32)
     """
-    one_of("pad", "mode", mode, ("constant", "edge", "reflect"))
+    choice("pad", "mode", mode)
     width = as_ints("pad", "pad_width", pad_width)
     if len(width) != 2 * data.tensor.dim() or min(width) < 0:
         raise MXNetError(f"pad: pad_width must hold two widths for each axis of shape {data.shape}, got {pad_width}")

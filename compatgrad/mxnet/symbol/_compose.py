@@ -11,10 +11,11 @@ from .. import ndarray
 from ..attribute import AttrScope
 from ..base import MXNetError, _Null
 from ..name import NameManager
-from ..ndarray._operator import operators, parse, refuse
+from ..ndarray._operator import operators, refuse
 from ..ndarray._scalars import SCALARS
 from ._facts import GRAPH_NAMES, aux_inputs, canonical, inputs_of, is_variadic, n_visible, needed_inputs
 from ._graph import Node, _is_attribute, text
+from ._parameter_checks import check_parameters
 from .symbol import Symbol
 
 __all__ = ["function_of", "implementation"]
@@ -93,7 +94,7 @@ def node_of(op: str, hint: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     given = {k: v for k, v in given.items() if v is not _Null and (v is not None or k not in (*inputs, "dtype", "ctx"))}
     params = {k: text(v) for k, v in given.items() if not isinstance(v, Symbol)}
     _refuse_unknown(op, hint, params)
-    _check_sizes(op, hint, params)
+    check_parameters(op, hint, params)
     attrs = dict(AttrScope._current.value.get(attr))
     attrs.update({k: params.pop(k) for k in list(params) if _is_attribute(k)})
     name = NameManager._current.value.get(name, hint.lower())
@@ -156,34 +157,6 @@ def _refuse_unknown(op: str, hint: str, params: dict[str, str]) -> None:
     unknown = {k: v for k, v in params.items() if k not in known and k not in IGNORED and not _is_attribute(k)}
     if unknown:
         refuse(hint, {k: v for k, v in unknown.items() if k not in inputs_of(op)}, known)
-
-
-# Parameters that are integers, or tuples of them, in every operator of MXNet, which reads them when it makes a node.
-_INTEGERS = frozenset((
-    "block_size", "depth", "input_dim", "num_deformable_group", "num_filter", "num_group", "num_hidden", "num_layers",
-    "output_dim", "state_size",
-))  # fmt: skip
-_LENGTHS = frozenset((
-    "adj", "axis", "axis1", "axis2", "dilate", "dim1", "dim2", "kernel", "pad", "reps", "shape", "stride",
-    "target_shape",
-))  # fmt: skip
-_POSITIVE = frozenset(("input_dim", "num_filter", "num_hidden", "output_dim"))
-
-
-def _check_sizes(op: str, hint: str, params: dict[str, str]) -> None:
-    """MXNet's error for sizes that are no integers."""
-    for name in params:
-        if name not in _INTEGERS and name not in _LENGTHS or (name == "shape" and op == "_npi_gamma"):  # a number there
-            continue
-        value = parse(params[name])
-        given = value if name in _LENGTHS and isinstance(value, (tuple, list)) else [value]
-        if any(type(v) is not int for v in given) and not (value is None and name in _LENGTHS):
-            wanted = "int" if name in _INTEGERS else "Shape(tuple)"
-            raise MXNetError(
-                f"Invalid Parameter format for {name} expect {wanted} but value='{params[name]}', in operator {hint}"
-            )
-        if name in _POSITIVE and value < 1:
-            raise MXNetError(f"value {value} for Parameter {name} should be greater equal to 1, in operator {hint}")
 
 
 _DOC = """{summary}

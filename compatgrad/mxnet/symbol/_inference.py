@@ -132,7 +132,8 @@ class _Compiler:
     def program(self) -> tuple[Program, list[torch.Tensor]]:
         for node in self.nodes:
             found = _attention.find(node, self.only_reader)
-            if found is not None:
+            # the scores of one attention may be the result of another, which then is a step itself
+            if found is not None and not any(id(n) in self.attentions for n in found.between):
                 self.attentions[id(node)] = found
                 self.done.update(id(n) for n in (*found.between, *found.splits))
         for node in self.nodes:
@@ -267,7 +268,8 @@ class _Compiler:
         self.packed += 1
         self.done.add(id(last))
         after = self.only_reader(last)
-        if after is not None and after.op == "elemwise_add":
+        # not a sum of scores and a mask: that is part of an attention, which reads the convolution's result
+        if after is not None and after.op == "elemwise_add" and id(after) not in self.done:
             self.waiting[id(last)] = make, data
             return
         last, name, numbers = self.activation_after(last)

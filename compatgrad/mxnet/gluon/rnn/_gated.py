@@ -11,7 +11,7 @@ from ..._frontend import fe
 from ...ndarray._gates import LSTM_GATES
 from .._layer_docs import layer
 from ._cell import HybridRecurrentCell, RecurrentCell
-from ._gates import gru_gates, lstm_gates
+from ._gates import fusible, gru_gates, lstm_gates
 from ._sequence import named_steps
 
 
@@ -155,6 +155,7 @@ class LSTMCell(GatedCell):
             and self._activation == "tanh"
             and self._recurrent_activation == "sigmoid"
             and _called() == _OWN
+            and fusible(self, ndarray)
             and "hybrid_forward" not in self.__dict__
         )
 
@@ -168,13 +169,14 @@ class LSTMCell(GatedCell):
             gates = F.elemwise_add(of_input, F.FullyConnected(states[0], h2h_weight, h2h_bias, rows))
         else:
             gates = self._sum(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        output, memory = lstm_gates(self, F, gates, states[1], self._activation, self._recurrent_activation)
+        acts = self._activation, self._recurrent_activation
+        output, memory = lstm_gates(self, F, gates, states[1], *acts, operators=("shown",))
         return output, [output, memory]
 
 
 def _called() -> tuple[Any, ...]:
-    """The functions that a step of LSTMCell calls: a program may have replaced some by its own."""
-    return ndarray.FullyConnected, ndarray.elemwise_add, LSTMCell.hybrid_forward
+    """The functions that a step of LSTMCell calls before its gates: a program may have replaced some by its own."""
+    return ndarray.FullyConnected, LSTMCell.hybrid_forward
 
 
 _OWN = _called()
@@ -214,5 +216,5 @@ class GRUCell(GatedCell):
         self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
     ) -> tuple[Any, list[Any]]:
         parts = self._parts(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        output = gru_gates(self, F, *parts, states[0])
+        output = gru_gates(self, F, *parts, states[0], operators=("new",))
         return output, [output]

@@ -132,7 +132,8 @@ class _ConvLSTMCell(_ConvCell):
     @named_steps
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **weights: Any) -> tuple[Any, list[Any]]:
         gates = self._sum(F, inputs, states[0], weights)
-        output, memory = lstm_gates(self, F, gates, states[1], self._activation, axis=self._channel_axis)
+        options = {"axis": self._channel_axis, "operators": ("gates",)}
+        output, memory = lstm_gates(self, F, gates, states[1], self._activation, **options)
         return output, [output, memory]
 
 

@@ -152,7 +152,8 @@ class LSTMPCell(GatedCell):
         h2h_bias: Any,
     ) -> tuple[Any, list[Any]]:  # fmt: skip
         gates = self._sum(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        hidden, memory = lstm_gates(self, F, gates, states[1], name="hidden")
+        operators = "gates", "new", "shown"
+        hidden, memory = lstm_gates(self, F, gates, states[1], name="hidden", operators=operators)
         output = F.FullyConnected(hidden, h2r_weight, num_hidden=self._projection_size, no_bias=True, name="out")
         return output, [output, memory]
 
