@@ -372,6 +372,7 @@ def chain(
     inputs: int,
     steps: Sequence[tuple[str, Sequence[int], dict[str, Any], Any, Any]],
     outputs: Sequence[int],
+    joined: tuple[int, int, tuple[str, Sequence[int], dict[str, Any], Any, Any], Sequence[int]] | None = None,
     /,
 ) -> object: ...
 def run_chain(chain: object, context: Any, /, *inputs: Any) -> Any: ...

@@ -221,6 +221,7 @@ __all__ = [
     "loss_output",
     "lstm",
     "lstm_grad",
+    "lstm_parts",
     "matmul",
     "max",
     "max_pooling",
@@ -2043,6 +2044,11 @@ def lstm_grad(
 
     Args:
         order: str; as in lstm
+    """
+
+def lstm_parts(x0: _Input, x1: _Input, /) -> tuple[_Variable, ...]:
+    """lstm for x (batch, 4, units) with the gates i, o, f, a along the second axis, by the arithmetic of single
+    functions.
     """
 
 def matmul(x0: _Input, x1: _Input, /, transa: bool = False, transb: bool = False) -> _Variable:

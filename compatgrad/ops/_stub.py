@@ -35,6 +35,7 @@ SEVERAL = {
     "layer_normalization_grad",
     "lstm",
     "lstm_grad",
+    "lstm_parts",
     "mgu_reset_grad",
     "mgu_update_grad",
     "multibox_target",

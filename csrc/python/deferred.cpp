@@ -1,5 +1,6 @@
 // DeferredVariable: a Variable whose values come later.
 #include "python/deferred.h"
+#include "python/chains.h"
 
 namespace cg::py {
 
@@ -57,10 +58,12 @@ void put_flag(PyObject* o, PyObject* value, void*) {
 
 // ---- graph ----------------------------------------------------------------------------------------------------------
 PyObject* get_parent(PyObject* o, void*) {
+  separate_all();
   VariableNode& n = node_of_object(o);
   return view_of_function(n.creator && n.creator->call ? n.creator.get() : nullptr, as_variable(o)->frontend);
 }
 void put_parent(PyObject* o, PyObject* value, void*) {
+  separate_all();
   VariableNode& n = node_of_object(o);
   ++graph_epoch;
   if (value == Py_None) {
@@ -75,6 +78,7 @@ void put_parent(PyObject* o, PyObject* value, void*) {
   n.become_output(Ref<FunctionNode>(&f), j);
 }
 PyObject* get_users(PyObject* o, void*) {
+  separate_all();
   std::vector<std::pair<uint64_t, Ref<FunctionNode>>> users;
   deferred(o).users.each([&](FunctionNode& f, uint64_t number) { users.emplace_back(number, Ref<FunctionNode>(&f)); });
   std::sort(users.begin(), users.end(), [](auto& a, auto& b) { return a.first < b.first; });
@@ -130,6 +134,7 @@ PyObject* view(PyObject* o, PyObject* shape) {
 // _rewire_on(v): makes this variable the output of v's parent in place of v.
 void rewire(PyObject* o, PyObject* other) {
   expect_variable(other, "rewire_on");
+  separate_all();
   VariableNode &to = node_of_object(o), &from = node_of_object(other);
   if (!from.creator) fail(PyExc_RuntimeError, "rewire_on: the given Variable must have a parent function");
   if (at::IntArrayRef(to.sizes) != at::IntArrayRef(from.sizes))
@@ -152,6 +157,7 @@ void set_shape(PyObject* o, PyObject* shape) {
   for (Array* a : {n.deferred->store->data.get(), n.deferred->store->grad.get()}) a->follow(sizes);
 }
 PyObject* order(PyObject* o, PyObject*) {
+  separate_all();
   const auto functions = forward_order(node_of_object(o));
   const auto view = [&](size_t k) { return view_of_function((*functions)[k].get(), as_variable(o)->frontend); };
   return list_of(functions->size(), view).release();
@@ -163,6 +169,7 @@ void refresh(PyObject* o, PyObject*) {
 // ---- passes ---------------------------------------------------------------------------------------------------------
 FunctionHook hook_of(PyObject* callback, Frontend* frontend) {
   if (callback == Py_None) return {};
+  separate_all();
   return [callback, frontend](FunctionNode& f) {
     Obj view = Obj::steal(view_of_function(&f, frontend));
     Obj::steal(PyObject_CallOneArg(callback, view.get()));
@@ -191,6 +198,7 @@ void deferred_forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   DeferredOptions options = hooks_of(args + 3, frontend);
   options.clear_buffer = truth(args[1]);
   options.clear_no_need_grad = truth(args[2]);
+  const RunningPass pass;
   forward_pass(ys, options);
 }
 // deferred_backward(variable, grad array or None, clear_buffer, clear_initial_grad, before, after, finished)
@@ -200,6 +208,7 @@ void deferred_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   DeferredOptions options = hooks_of(args + 4, frontend);
   options.clear_buffer = truth(args[2]);
   options.clear_initial_grad = truth(args[3]);
+  const RunningPass pass;
   backward_pass(node_of_object(args[0]), args[1] == Py_None ? Ref<Array>() : unwrap_array(args[1], "grad"), options);
 }
 

@@ -1,5 +1,6 @@
 // Queries and calls of functions of a deferred graph, for frontends.
 #include "core/order.h"
+#include "python/chains.h"
 #include "python/deferred.h"
 
 namespace cg::py {
@@ -42,8 +43,10 @@ FunctionNode& deferred_function(PyObject* o) {
   FunctionNode* f = nullptr;
   if (is_function(o))
     f = as_function(o)->node;
-  else if (is_variable(o) && as_variable(o)->v.node)
+  else if (is_variable(o) && as_variable(o)->v.node) {
+    separate_all();
     f = as_variable(o)->v.node->creator.get();
+  }
   if (!f || !f->call) fail(PyExc_TypeError, "expected a function of a deferred graph, got %s", Py_TYPE(o)->tp_name);
   return *f;
 }

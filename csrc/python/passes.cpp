@@ -3,6 +3,7 @@
 
 #include "core/arithmetic.h"
 #include "core/mode.h"
+#include "python/chains.h"
 #include "python/deferred.h"
 
 namespace cg::py {
@@ -72,6 +73,8 @@ void py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
     throw PyError();
   auto* fe = reinterpret_cast<Frontend*>(frontend);
   FrontendScope scope(fe);
+  separate_all();
+  const RunningPass pass;
   const std::unique_ptr<LeafWatch> watch(std::exchange(next_watch, nullptr));
   const Roots roots(outputs, grads, fe);
   PassOptions options = read_options(retain, loss_scale, create_graph, release, fe);
@@ -120,6 +123,8 @@ PyObject* py_grad(PyObject*, PyObject* args, PyObject* kwargs) {
     return nullptr;
   auto* fe = reinterpret_cast<Frontend*>(frontend);
   FrontendScope scope(fe);
+  separate_all();
+  const RunningPass pass;
   ModeScope style(Mode::deferred, fe->deferred);
   const Roots roots(outputs, grads, fe);
   const Vars xs = Roots::variables(inputs, "inputs", false),

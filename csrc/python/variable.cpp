@@ -1,6 +1,7 @@
 // The Variable type: data, gradient and node; the operators are in operators.cpp.
 #include <ATen/ops/clone.h>
 
+#include "python/chains.h"
 #include "python/common.h"
 
 namespace cg::py {
@@ -187,10 +188,12 @@ PyObject* get_rank(PyObject* o, void*) {
   return PyLong_FromLong(n ? n->rank : 0);
 }
 PyObject* get_creator_node(PyObject* o, void*) {
+  separate_all();
   auto& n = self_of(o)->v.node;
   return view_of_function(n ? n->creator.get() : nullptr, self_of(o)->frontend);
 }
 void put_creator_node(PyObject* o, PyObject* value, void*) {
+  separate_all();
   FunctionNode* f = function_of_view(value);
   node_of(self_of(o))
       ->set_creator(Ref<FunctionNode>(f), f && !f->outputs.empty() ? node_of(self_of(o))->output_index : 0);

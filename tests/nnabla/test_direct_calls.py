@@ -165,3 +165,167 @@ def test_an_argument_too_many_is_refused(wrong):
             call()
     for n in (1, -1, True, 1.0, np.int64(1), np.array(1)):  # nnabla reads these as integers
         assert F.exp(x, n).shape == (2, 3)
+
+
+# ---- one op in place of the functions of a cell ----
+
+
+def cells(length=3):
+    """The outputs of some steps of an LSTM, the last cell, and the inputs."""
+    nn.clear_parameters()
+    init = UniformInitializer((-1, 1), rng=np.random.RandomState(2))
+    first = h = c = drawn(3, 6, seed=1)
+    xs, outs = [drawn(3, 5, seed=3 + k) for k in range(length)], []
+    for x in xs:
+        h, c = PF.lstm_cell(x, h, c, 6, w_init=init)
+        outs.append(h)
+    return outs, c, [first, *xs, *nn.get_parameters().values()]
+
+
+def names(y):
+    found = []
+    y.visit(lambda f: found.append(f.info.type_name))
+    return found
+
+
+GATES = ["Split", "Sigmoid", "Sigmoid", "Mul2", "Sigmoid", "Tanh", "Mul2", "Add2", "Tanh", "Mul2"]  # of the last h
+
+
+def gradients(outs, c, inputs, look=None, **options):
+    for v in inputs:
+        v.g = 0
+    loss = F.sum(F.concatenate(*outs, axis=1) ** 2) + F.sum(c)
+    if look is not None:
+        look(outs, c)
+    loss.backward(**options)
+    return [loss.d.copy(), *(v.g.copy() for v in inputs)]
+
+
+LOOKS = {
+    "parent": lambda outs, c: outs[1].parent,
+    "inside": lambda outs, c: outs[-1].parent.inputs[0].parent.inputs[0].parent,
+    "visit": lambda outs, c: names(c),
+    "users": lambda outs, c: outs[0].function_references,
+    "creator": lambda outs, c: c.creator_node,
+}
+
+
+@pytest.mark.parametrize("clear", [False, True])
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_look_at_the_graph_changes_no_number(look, clear):
+    with nn.auto_forward():
+        unseen = gradients(*cells(), clear_buffer=clear)
+        seen = gradients(*cells(), look=LOOKS[look], clear_buffer=clear)
+    for a, b in zip(unseen, seen, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_the_graph_is_that_of_the_functions():
+    with nn.auto_forward():
+        outs, c, _ = cells()
+        assert names(outs[-1]) == (["Concatenate", "Affine", *GATES] * 3)
+        assert [f.info.type_name for f in outs[0].function_references] == ["Concatenate"]
+        h = outs[-1]
+        assert h.parent.outputs[0] == h and c.parent.outputs[0] == c
+        assert [x.shape for x in h.parent.inputs] == [(3, 6), (3, 6)]
+        ranks = [f.rank for f in (h.parent, h.parent.inputs[1].parent, c.parent)]
+        assert ranks[0] > ranks[1] > ranks[2]
+
+
+def test_hooks_see_the_functions():
+    with nn.auto_forward():
+        outs, c, inputs = cells()
+        seen = []
+        F.sum(outs[-1]).backward(function_pre_hook=lambda f: seen.append(f.info.type_name))
+    assert seen.count("Sigmoid") == 9 and seen.count("Tanh") == 6 and seen.count("Split") == 3
+
+
+def test_gradients_of_gradients_of_cells():
+    def second():
+        outs, c, inputs = cells(2)
+        (g,) = nn.grad([F.sum(outs[-1] ** 2)], [inputs[1]])
+        for v in inputs:
+            v.g = 0
+        F.sum(g * g).backward()
+        return [g.d.copy(), *(v.g.copy() for v in inputs)]
+
+    with nn.auto_forward():
+        found = second()
+    outs, c, inputs = cells(2)
+    (g,) = nn.grad([F.sum(outs[-1] ** 2)], [inputs[1]])
+    loss = F.sum(g * g)
+    loss.forward()
+    for v in inputs:
+        v.g = 0
+    loss.backward()
+    for a, b in zip(found, [g.d, *(v.g for v in inputs)], strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
+
+
+def test_a_graph_can_run_again_and_be_looked_at_after_its_backward():
+    with nn.auto_forward():
+        outs, c, inputs = cells()
+        y = F.sum(outs[-1])
+        first = y.d.copy()
+        inputs[1].d *= 2
+        y.forward()
+        assert not np.array_equal(first, y.d)
+        again = y.d.copy()
+        names(y)
+        y.forward()
+        np.testing.assert_array_equal(again, y.d)
+        y.backward(clear_buffer=True)
+        assert names(y) == [*(["Concatenate", "Affine", *GATES] * 3), "Sum"]
+
+        outs, c, inputs = cells()
+        y = F.sum(outs[-1])
+        y.backward(clear_buffer=True)  # what the cells have read is freed
+        assert names(y) == [*(["Concatenate", "Affine", *GATES] * 3), "Sum"]
+        y.forward()
+        np.testing.assert_array_equal(y.d, F.sum(cells()[0][-1]).d)
+
+
+def test_cells_that_are_dropped_leave_nothing_behind():
+    with nn.auto_forward():
+        outs, c, _ = cells()
+        kept = outs[1]
+        del outs, c
+        assert names(kept) == ["Concatenate", "Affine", *GATES] * 2
+        outs, c, _ = cells()
+        c.parent = None
+        assert names(outs[-1])[-1] == "Mul2" and c.parent is None
+
+
+def test_what_a_program_writes_into_outputs_changes_no_gradient():
+    def trained(look):
+        outs, c, inputs = cells(1)
+        y = F.sum(outs[0]) + F.sum(c)
+        c.d = 7
+        if look:
+            assert c.parent is not None and (c.d == 7).all()
+        for v in inputs:
+            v.g = 0
+        y.backward()
+        return [v.g.copy() for v in inputs]
+
+    with nn.auto_forward():
+        for a, b in zip(trained(False), trained(True), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_states_of_other_shapes_are_those_of_the_functions():
+    with nn.auto_forward():
+        x, h, c = drawn(3, 5), drawn(3, 6, seed=1), drawn(1, 6, seed=2)
+        y, cell = PF.lstm_cell(x, h, c, 6)  # the memory of one sample for all
+        assert y.shape == cell.shape == (3, 6)
+    z, _ = PF.lstm_cell(x, h, c, 6)
+    z.forward()
+    np.testing.assert_array_equal(y.d, z.d)
+
+
+def test_without_gradients_there_is_no_graph():
+    with nn.auto_forward(), nn.no_grad():
+        outs, c, _ = cells()
+        assert outs[-1].parent is None
+    with nn.auto_forward():
+        np.testing.assert_array_equal(outs[-1].d, cells()[0][-1].d)

@@ -26,6 +26,10 @@ def lstm(c, x, order=""):
     return torch.cat([head, c[len(x) :]]), s(o) * torch.tanh(head)
 
 
+def lstm_parts(c, x):
+    return lstm(c, x.flatten(1), "iofa")
+
+
 def slstm(c1, c2, x1, x2):
     (a1, i1, f1, o1), (a2, i2, f2, o2) = parts(x1), parts(x2)
     c = torch.tanh(a1) * s(i1) + torch.tanh(a2) * s(i2) + s(f1) * c1 + s(f2) * c2
@@ -103,6 +107,9 @@ def lstms():
     ]:
         for order in ("", "ifao", "oafi"):
             yield from both("lstm", lstm, (c, x), (c, (x[0], *c[1:])), **({"order": order} if order else {}))
+    for rows, units in ((3, 5), (2, 35), (0, 3), (4, 1)):
+        inputs = A(rows, units, low=-3, high=3), A(rows, 4, units, low=-3, high=3)
+        yield sample("lstm_parts", by_torch(lstm_parts), *inputs, tolerance=2)
     grad = by_torch(gradient(lstm, 2))
     for gc, gh in ((A(4, 3), None), (None, A(2, 3))):
         yield sample("lstm_grad", grad, A(4, 3), A(2, 12), gc, gh)
