@@ -508,6 +508,8 @@ class Function:
             notes.listener("python", self)
         with pause(is_training()):
             result = self.forward(*inputs)
+        if not is_recording():
+            return result  # unchecked, as in the original: it may be None
         several = isinstance(result, (list, tuple))
         ys = tuple(result) if several else (result,)
         for i, y in enumerate(ys):
@@ -515,7 +517,7 @@ class Function:
                 raise TypeError(
                     f"{type(self).__name__}.forward: output {i}: expected an NDArray, got {type(y).__name__}"
                 )
-        if not is_recording() or not any(isinstance(x, NDArray) and _C.in_graph(x) for x in inputs):
+        if not any(isinstance(x, NDArray) and _C.in_graph(x) for x in inputs):
             return result
         for i, x in enumerate(inputs):
             if not isinstance(x, NDArray):

@@ -2,6 +2,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/empty.h>
 
+#include "kernels/pool_channels.h"
 #include "kernels/trace.h"
 #include "ops/conv_rows.h"
 #include "ops/conv_tiles.h"
@@ -53,6 +54,18 @@ PyObject* rows(PyObject*, PyObject* const* args, Py_ssize_t) {
   }
   return computed([&] { return convolve_rows(x, filters, bias, p, into, rectify); });
 }
+// max_pool_channels(x, *kernel, *stride, *pad): the maxima of windows of x, (n, channels, height, width) with channels
+// last, as such an array.
+PyObject* pool(PyObject*, PyObject* const* args, Py_ssize_t) {
+  const at::Tensor x = unwrap_tensor(args[0], "x");
+  kernels::PoolWindow w{{1}, {1}, {0}};
+  for (int k = 0; k < 2; ++k) {
+    w.ksize[k + 1] = integer(args[1 + k]);
+    w.stride[k + 1] = integer(args[3 + k]);
+    w.pad[k + 1] = integer(args[5 + k]);
+  }
+  return computed([&] { return kernels::max_pool_channels(w, x); });
+}
 // rows_gain(places, maps, channels, numbers_of_channel) -> whether convolve_rows takes less time than oneDNN.
 PyObject* gain(PyObject*, PyObject* const* args, Py_ssize_t) {
   return PyBool_FromLong(rows_gain(integer(args[0]), integer(args[1]), integer(args[2]), integer(args[3])));
@@ -92,10 +105,9 @@ PyObject* row_numbers(PyObject*, PyObject* const* args, Py_ssize_t) {
 
 }  // namespace
 
-PyMethodDef layer_functions[] = {{"row_numbers", FAST(row_numbers, 3), nullptr},
-                                 {"convolve_tiles", FAST(tiles, 6), nullptr},
-                                 {"convolve_rows", FAST(rows, 11), nullptr},
-                                 {"rows_gain", FAST(gain, 4), nullptr},
-                                 {nullptr, nullptr, 0, nullptr}};
+PyMethodDef layer_functions[] = {
+    {"row_numbers", FAST(row_numbers, 3), nullptr}, {"convolve_tiles", FAST(tiles, 6), nullptr},
+    {"convolve_rows", FAST(rows, 11), nullptr},     {"max_pool_channels", FAST(pool, 7), nullptr},
+    {"rows_gain", FAST(gain, 4), nullptr},          {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace cg::py

@@ -287,3 +287,13 @@ def test_functions_do_not_leak():
     del f, y
     gc.collect()
     assert dead() is None
+
+
+def test_results_of_functions_that_are_not_recorded_are_unchecked():
+    class Collect(autograd.Function):
+        def forward(self, x):
+            return None
+
+    assert Collect()(nd.ones(2)) is None
+    with pytest.raises(TypeError), autograd.record():
+        Collect()(nd.ones(2))

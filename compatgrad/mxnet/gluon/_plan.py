@@ -20,6 +20,7 @@ from compatgrad.core import fixed_layers
 from compatgrad.core.shared_memory import Shared, is_shared
 
 from .. import ndarray as nd
+from ..symbol._growth import moderate
 from ..symbol._inference import Program, compiled
 from ._changes import Changes, CountedDict
 from ._parameter import _Epoch
@@ -38,7 +39,6 @@ _LAYERS = 2  # convolutions, large products and attentions, below which a plan g
 _MATRIX = 1 << 12  # numbers of a matrix, below which a network is not looked at because of it
 # the modules of HybridBlock and SymbolBlock: their methods do the same with symbols as with arrays
 _OWN = tuple(f"{__package__}.{name}" for name in ("_hybrid", "_block", "block"))
-_LARGE_SQUARES = 1e24  # the sum of squares of inputs and parameters from which on operators compute
 _PRECISION = 1e-4  # the largest difference from the results of operators, relative to the largest result
 
 
@@ -77,13 +77,6 @@ def _usable(x: Any) -> bool:
 def _finite(t: torch.Tensor) -> bool:
     """Whether all numbers are finite; perhaps also False if they are so large that their sum is not."""
     return math.isfinite(t.sum())
-
-
-def _moderate(t: torch.Tensor) -> bool:
-    """Whether all numbers are finite and none is so large that sums of products with others may overflow: infinite
-    terms of both signs add up to NaN."""
-    flat = t.reshape(-1)
-    return float(torch.dot(flat, flat)) < _LARGE_SQUARES
 
 
 def _blocks(root: Any) -> list[Any]:
@@ -219,7 +212,7 @@ class Planner:
             return None
         given = [x.tensor for x in inputs]
         # oneDNN's relu makes 0 of NaN, which must stay visible, also where a layer inside makes it
-        if not all(map(_moderate, given)):
+        if not all(map(moderate, given)):
             return None
         with torch.no_grad():
             results = program.run(given)
@@ -276,7 +269,7 @@ def _compiled(block: Any, state: _State, inputs: Sequence[Any], outputs: list[An
                 return None
     state.add_parameters([p for p in named.values() if p._one[0] is not None])
     tensors = [x.tensor for x in state.arrays]
-    if not all(map(_usable, state.arrays)) or any(map(is_shared, tensors)) or not all(map(_moderate, tensors)):
+    if not all(map(_usable, state.arrays)) or any(map(is_shared, tensors)) or not all(map(moderate, tensors)):
         return None
     given = [x.tensor for x in inputs]
     outer, _state.hybridized = _state.hybridized, True

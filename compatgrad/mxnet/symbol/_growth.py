@@ -8,11 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Sequence
 
+import torch
+
 from ..ndarray._operator import parse
 from ._graph import Node
 
-__all__ = ["unsafe"]
+__all__ = ["moderate", "unsafe"]
 
+_LARGE_SQUARES = 1e24  # the sum of squares of inputs and parameters from which on operators compute
 _HIGHEST = 2  # the degree in the inputs up to which results are finite
 _LARGE_FACTOR = 1e10  # from which on a multiplication counts as undefined; masks often multiply by -1e9
 _PRODUCTS = frozenset("""
@@ -30,26 +33,34 @@ _UNDEFINED = frozenset("""
 """.split())  # fmt: skip
 
 
-def unsafe(nodes: Sequence[Node], inputs: Container[str]) -> set[int]:
+def moderate(t: torch.Tensor) -> bool:
+    """Whether all numbers are finite and none is so large that sums of products with others may overflow: infinite
+    terms of both signs add up to NaN."""
+    flat = t.reshape(-1)
+    return float(torch.dot(flat, flat)) < _LARGE_SQUARES
+
+
+def unsafe(nodes: Sequence[Node], fixed: Container[int]) -> set[int]:
     """The ids of nodes, in the order of the graph, whose results may be NaN or infinite.
 
-    inputs: names of the variables that are no parameters.
+    fixed: ids of the nodes whose values are known, and moderate.
     """
     degrees: dict[int, float] = {}
     for node in nodes:
-        degree = _degree(node, [degrees[id(n)] for n, _ in node.inputs], inputs)
+        sources = [degrees[id(n)] for n, _ in node.inputs]
+        degree = 0 if id(node) in fixed else _degree(node, sources, fixed)
         degrees[id(node)] = degree if degree <= _HIGHEST else math.inf
     return {i for i, degree in degrees.items() if degree > _HIGHEST}
 
 
-def _degree(node: Node, sources: list[float], inputs: Container[str]) -> float:
+def _degree(node: Node, sources: list[float], fixed: Container[int]) -> float:
     """The degree in the inputs of the polynomial that bounds a result; infinite where there is none."""
     if node.op is None:
-        return 1 if node.name in inputs else 0
+        return 1
     highest = max(sources, default=0)
     if math.isinf(highest):
         return highest
-    if node.op in _QUOTIENTS and _is_parameter(node.inputs[1][0], inputs):
+    if node.op in _QUOTIENTS and id(node.inputs[1][0]) in fixed:
         return highest
     if node.op in _UNDEFINED or _is_large_factor(node):
         return math.inf
@@ -60,10 +71,6 @@ def _degree(node: Node, sources: list[float], inputs: Container[str]) -> float:
     if node.op in _BOUNDED or node.params.get("act_type") in ("sigmoid", "tanh", "softsign"):
         return 0
     return highest
-
-
-def _is_parameter(node: Node, inputs: Container[str]) -> bool:
-    return node.op is None and node.name not in inputs
 
 
 def _is_large_factor(node: Node) -> bool:

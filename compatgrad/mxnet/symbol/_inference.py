@@ -25,7 +25,7 @@ from . import _attention
 from ._facts import flag
 from ._fused import normalized
 from ._graph import Entry, Node, order
-from ._growth import unsafe
+from ._growth import moderate, unsafe
 from ._run import run_node
 
 __all__ = ["LARGE", "Program", "compiled"]
@@ -49,6 +49,7 @@ _KNOWN = frozenset("""
 LARGE = 1 << 18  # elements of a matrix; a product by an ordered one that is smaller takes no less time
 _HIDING = ("relu", "hardtanh")  # activations that make a number of NaN where oneDNN computes them
 _ROWS = 64  # of a product, below which an ordered matrix gains less than a plan's checks take
+_CHANNELS = 16  # of a block, for which max pooling of images with channels last takes a third of the time of torch's
 _linear: Callable[..., Any] = _C.op("linear")
 Step = tuple[Callable[..., torch.Tensor], tuple[int, ...], int, tuple[int, ...]]
 
@@ -113,7 +114,8 @@ class _Compiler:
         if any(i for _, i in heads):
             raise _Unsuitable
         self.shown = {id(node) for node, _ in heads}
-        self.unsafe = unsafe(self.nodes, inputs)
+        self.known = self.constants()  # by id of a node, values of parameters and of what depends on them alone
+        self.unsafe = unsafe(self.nodes, self.known)
         self.done: set[int] = set()  # nodes whose steps are made, or that are part of the step of another
         self.attentions: dict[int, _attention.Attention] = {}  # by id of the last operator
         # convolutions that an addition reads, by id of the last operator of each: how to make the layer, and its input
@@ -137,9 +139,11 @@ class _Compiler:
                 self.attentions[id(node)] = found
                 self.done.update(id(n) for n in (*found.between, *found.splits))
         for node in self.nodes:
-            if id(node) in self.done:
+            if node.op is not None and id(node) in self.known:
+                self.given.add(self.new(node, self.known[id(node)], False, fixed=True))
+            elif id(node) in self.done:
                 continue
-            if node.op is None:
+            elif node.op is None:
                 self.variable(node)
             elif id(node) in self.attentions:
                 self.attention(node, self.attentions[id(node)])
@@ -163,6 +167,23 @@ class _Compiler:
         inputs = [by_name[name] for name in self.inputs]
         program = Program(self.steps, self.places, inputs, outputs, self.packed, unread)
         return program, [self.values[i].contiguous() for i in outputs]
+
+    def constants(self) -> dict[int, torch.Tensor]:
+        """The values of parameters, and of operators that read nothing else: a weight that is normalized or masked is
+        computed once. Outputs are computed in each call, because the caller may write to them, and so are values that
+        may be NaN, which layers with relu hide.
+        """
+        known: dict[int, torch.Tensor] = {}
+        for node in self.nodes:
+            if node.op is None:
+                if node.name in self.parameters:
+                    known[id(node)] = self.parameters[node.name]
+            elif node.op != "Dropout" and node.inputs and id(node) not in self.shown:
+                if all(id(n) in known for n, _ in node.inputs):
+                    value = _run(node, *[known[id(n)] for n, _ in node.inputs])
+                    if moderate(value):
+                        known[id(node)] = value
+        return known
 
     def output(self, node: Node) -> int:
         """The place of a result, which is copied if it may be a view of an input, a parameter or another result."""
@@ -195,11 +216,9 @@ class _Compiler:
         return self.values[self.place[id(node)]]
 
     def fixed(self, node: Node) -> list[torch.Tensor] | None:
-        """The values of all inputs but the first of an operator, if they are parameters."""
-        sources = [n for n, _ in node.inputs[1:]]
-        if any(n.op is not None or n.name not in self.parameters for n in sources):
-            return None
-        return [self.parameters[n.name] for n in sources]
+        """The values of all inputs but the first of an operator, if they are known."""
+        sources = [id(n) for n, _ in node.inputs[1:]]
+        return None if any(i not in self.known for i in sources) else [self.known[i] for i in sources]
 
     def step(self, last: Node, function: Callable[..., Any], sources: Sequence[Node], view: bool = False) -> None:
         """Adds a step, which gives the result of `last` and reads those of `sources`, and runs it."""
@@ -234,8 +253,9 @@ class _Compiler:
 
     def folded(self, norm: Node, weight: torch.Tensor, bias: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
         """The weight and the bias of a convolution together with the normalization after it."""
-        if flag(norm.params, "fix_gamma", True):
-            name = norm.inputs[1][0].name
+        gamma = norm.inputs[1][0]
+        if gamma.op is None and flag(norm.params, "fix_gamma", True):
+            name = gamma.name
             self.unread[name] = self.unread.get(name, 0) + 1
         return normalized(norm, weight, bias, self.fixed(norm) or ())
 
@@ -505,9 +525,15 @@ def _pooling(p: dict[str, Any]) -> Callable[..., torch.Tensor] | None:
     if p.get("pooling_convention", "valid") != "valid" or any(2 * n > k for n, k in zip(pad, kernel, strict=True)):
         return None  # torch has no such windows
     if kind == "max":
-        return partial(F.max_pool2d, kernel_size=kernel, stride=stride, padding=pad)
+        return partial(_max_pool, tuple(kernel), tuple(stride), tuple(pad))
     counted = p.get("count_include_pad") is not False
     return partial(F.avg_pool2d, kernel_size=kernel, stride=stride, padding=pad, count_include_pad=counted)
+
+
+def _max_pool(kernel: tuple[int, int], stride: tuple[int, int], pad: tuple[int, int], x: torch.Tensor) -> torch.Tensor:
+    if x.is_contiguous(memory_format=torch.channels_last) and x.shape[1] % _CHANNELS == 0:
+        return _C.max_pool_channels(x, *kernel, *stride, *pad)
+    return F.max_pool2d(x, kernel, stride, pad)
 
 
 def _flat(x: torch.Tensor) -> torch.Tensor:
