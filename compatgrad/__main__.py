@@ -68,7 +68,11 @@ def main() -> int:
     if command == "--version":
         return _printed(lambda: print(f"compatgrad {compatgrad.__version__}"))
     if command not in COMMANDS:
-        print(f"compatgrad: unknown command {command!r}; see `python -m compatgrad --help`", file=sys.stderr)
+        import difflib
+
+        near = difflib.get_close_matches(command, COMMANDS, 1)
+        advice = f" (did you mean {near[0]}?)" if near else ""
+        print(f"compatgrad: unknown command {command!r}{advice}; see `python -m compatgrad --help`", file=sys.stderr)
         return 2
     module = importlib.import_module(f"compatgrad.tools.{command}")
     return int(module.main(rest)) if command in _RUN_PROGRAMS else _printed(lambda: module.main(rest))

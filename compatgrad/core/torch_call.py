@@ -198,7 +198,10 @@ def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"interop.call: function: expected a torch module or a function, got {type(function).__name__}")
     variables, bound = _bound(function, args, kwargs)
     if not variables:
-        raise TypeError(f"interop.call: no argument of {name_of(function)} is a Variable; call it directly on tensors")
+        got = ", ".join(type(value).__name__ for value in (*args, *kwargs.values())) or "no argument"
+        raise TypeError(
+            f"interop.call: no argument of {name_of(function)} is a Variable, got {got}; call it directly on tensors"
+        )
     frontend = variables[0]._frontend
     if not frontend.deferred:
         return _C.torch_call(frontend, bound, variables, None, None, None)

@@ -230,7 +230,7 @@ def load(path: _Path, prefix: str | None = None, refuse: bool = True) -> Content
     if not seen:
         raise ValueError(f"{path}: expected parameters in {format_.name}, found none")
     if not (contents.tensors or contents.empty or contents.refused):
-        raise ValueError(f"{path}: no name begins with {prefix!r}; {_beginnings(seen)}")
+        raise ValueError(f"{path}: no name begins with {prefix!r}; {_beginnings(seen)}{_hint(seen)}")
     if refuse and contents.refused:
         name, reason = next(iter(contents.refused.items()))
         raise ValueError(f"{path}: parameter {name!r}: {reason}{'' if prefix else _hint(seen)}")

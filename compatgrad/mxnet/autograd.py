@@ -220,7 +220,8 @@ def _heads(heads: Any, head_grads: Any) -> tuple[Sequence[NDArray], Sequence[NDA
         if not place:
             raise MXNetError(
                 f"heads[{i}] is not in a computational graph: nothing that needs a gradient was recorded for it with "
-                "autograd.record(), or an earlier backward freed the graph (pass retain_graph=True to keep it)"
+                "autograd.record() (attach_grad() is called before the computation), or an earlier backward freed the "
+                "graph (pass retain_graph=True to keep it)"
             )
         if g is not None:
             g = _fitted(f"head_grads[{i}]", g, y)

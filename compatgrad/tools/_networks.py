@@ -55,6 +55,8 @@ def written(path: str, params: str | None, network: str | None, inputs: Sequence
         return _mxnet(path, params, shapes, keep)
     except NativeError as e:
         raise ValueError(f"{path}: {str(e).replace('keep=True', '--keep')}") from e
+    except RuntimeError as e:  # of the frontend: shapes that do not fit, operators that a program defines
+        raise ValueError(f"{path}: the network cannot run: {e}") from e
 
 
 def has_names(path: str, tensors: Mapping[str, torch.Tensor]) -> bool:

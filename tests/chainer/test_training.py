@@ -296,6 +296,9 @@ def test_trigger_arguments():
     for cls in (triggers.IntervalTrigger, triggers.ManualScheduleTrigger):
         with pytest.raises(ValueError, match="unit"):
             cls(1, "week")
+    for wrong in (3, (3,), (3, "epoch", 1)):
+        with pytest.raises(TypeError, match=r"trigger: expected .*a pair such as \(20, 'epoch'\).*, got .*3"):
+            training.get_trigger(wrong)
     interval = training.get_trigger((2, "epoch"))
     assert interval.get_training_length() == (2, "epoch") and str(interval) == "IntervalTrigger(2, 'epoch')"
     with pytest.raises(TypeError, match="patients"):

@@ -196,8 +196,8 @@ def test_nothing_leaks(net):
 
 
 def test_bad_calls(net):
-    with pytest.raises(TypeError, match="interop.call: no argument of Sequential is a Variable"):
-        interop.call(net, torch.zeros(2, 3))
+    with pytest.raises(TypeError, match="interop.call: no argument of Sequential is a Variable, got Tensor, int;"):
+        interop.call(net, torch.zeros(2, 3), n=3)
     with pytest.raises(TypeError, match="output of <lambda>: expected a tensor, or tensors in .*, got str"):
         interop.call(lambda t: "no", chainer.Variable(DATA.copy()))
     with pytest.raises(RuntimeError, match="mat1 and mat2"):

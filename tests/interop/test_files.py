@@ -96,6 +96,9 @@ def test_prefixes_end_where_parts_do(tmp_path):
     for missing in ("l", "d0", "x/", "l1/W/"):
         with pytest.raises(ValueError, match="a.npz.*no name begins with .*'l1', 'l10', 'd0_w'"):
             interop.read_parameters(tmp_path / "a.npz", missing)
+    np.savez(tmp_path / "snapshot.npz", **{"updater/model:main/l/W": np.ones(2), "updater/iteration": np.int64(1)})
+    with pytest.raises(ValueError, match="no name begins with 'updater/model:man/'.*the prefix 'updater/model:main/'"):
+        interop.read_parameters(tmp_path / "snapshot.npz", "updater/model:man/")
     with pytest.raises(ValueError, match="'l1/W' is a parameter itself"):
         interop.read_parameters(tmp_path / "a.npz", "l1/W")
 

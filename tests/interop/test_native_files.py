@@ -167,6 +167,12 @@ def test_what_cannot_be_written_is_said(tmp_path, capsys):
     assert "the inputs are data: --input data=SHAPE is missing" in capsys.readouterr().err
     run(SYMBOL, tmp_path / "made", "--to", "torch", "--params", PARAMS, "--input", "data:3", code=1)
     assert "expected NAME=SHAPE" in capsys.readouterr().err
+    custom = tmp_path / "custom-symbol.json"  # as a program saves it whose operator is registered
+    custom.write_text(mx.sym.tanh(mx.sym.var("data"), name="y").tojson().replace(
+        '"op": "tanh"', '"op": "Custom", "attrs": {"op_type": "defined_elsewhere"}'))  # fmt: skip
+    run(custom, tmp_path / "made", "--to", "torch", "--params", PARAMS, "--input", "data=2x3", code=1)
+    error = capsys.readouterr().err
+    assert "custom-symbol.json: the network cannot run: Custom: op_type 'defined_elsewhere'" in error
     with pytest.raises(SystemExit):
         run(PARAMS, tmp_path / "a.pt", "--to", "torch", "--input", "data=3")
     assert "are for networks" in capsys.readouterr().err

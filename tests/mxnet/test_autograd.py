@@ -229,7 +229,7 @@ def test_bad_heads():
         y.backward(nd.ones(1))
     with pytest.raises(MXNetError, match="heads is empty"):
         autograd.backward([])
-    with pytest.raises(MXNetError, match=r"heads\[1\] is not in a computational graph"):
+    with pytest.raises(MXNetError, match=r"heads\[1\] is not in a computational graph.*attach_grad\(\)"):
         autograd.backward([y, nd.ones(2)])
     y.backward()  # a refused backward frees nothing
     assert numbers(x.grad) == [2, 2]

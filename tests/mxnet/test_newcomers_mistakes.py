@@ -144,3 +144,9 @@ def test_inputs_of_a_symbol_block():
 def test_the_truth_of_a_symbol_is_refused_in_words():
     with pytest.raises(mx.base.NotImplementedForSymbol, match="is not supported for symbols$"):
         bool(mx.sym.Variable("x") == 1)
+
+
+def test_data_of_another_width_than_the_weight_is_named():
+    match = r"weight must have the shape \(3, 5\) for data of the shape \(2, 5\), got \(3, 4\)"
+    with pytest.raises(mx.MXNetError, match=match):
+        mx.nd.FullyConnected(mx.nd.ones((2, 5)), mx.nd.ones((3, 4)), no_bias=True, num_hidden=3)

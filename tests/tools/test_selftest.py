@@ -159,6 +159,13 @@ def test_wrong_command_lines():
     assert stopped.value.code == 2
 
 
+def test_an_unknown_command_is_answered_with_the_one_meant():
+    run = subprocess.run(
+        [sys.executable, "-m", "compatgrad", "verfy"], capture_output=True, text=True, check=False, timeout=100
+    )
+    assert run.returncode == 2 and "unknown command 'verfy' (did you mean verify?); see" in run.stderr
+
+
 def test_info_as_json():
     done = command("info", "--json")
     found = json.loads(done.stdout)

@@ -32,7 +32,12 @@ def get_trigger(trigger: Any) -> Callable[[Any], Any]:
         return trigger
     if trigger is None:
         return _never_fire_trigger
-    return interval_trigger.IntervalTrigger(*trigger)
+    try:
+        number, unit = trigger
+    except (TypeError, ValueError):
+        expected = "a function of the trainer, or a pair such as (20, 'epoch') or (1000, 'iteration')"
+        raise TypeError(f"trigger: expected {expected}, got {trigger!r}") from None
+    return interval_trigger.IntervalTrigger(number, unit)
 
 
 def _never_fire_trigger(trainer):

@@ -49,7 +49,9 @@ def FullyConnected(data, weight, bias=None, num_hidden=None, no_bias=False, flat
     width = shape[-1] if len(shape) == 2 or not flatten else math.prod(shape[1:])
     if type(num_hidden) is not int or weight.shape != (num_hidden, width):
         num_hidden = whole("FullyConnected", "num_hidden", num_hidden)
-        require_shape("FullyConnected", "weight", weight.shape, (num_hidden, width))
+        if weight.shape != (num_hidden, width):
+            expected = f"({num_hidden}, {width}) for data of the shape {data.shape}"
+            raise MXNetError(f"FullyConnected: weight must have the shape {expected}, got {weight.shape}")
     if bias is None or no_bias or bias.shape != (num_hidden,):
         if bias is not None and bias.shape == (num_hidden, 1):  # the original accepts a column too
             bias = op.reshape(bias, shape=(num_hidden,))
