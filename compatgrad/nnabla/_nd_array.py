@@ -26,9 +26,14 @@ def torch_dtype(dtype: Any) -> torch.dtype:
     try:
         if given.kind == "c":
             raise TypeError
-        return torch.from_numpy(np.empty(0, given)).dtype
+        return torch.from_numpy(np.empty(0, given.newbyteorder("="))).dtype
     except TypeError:
         raise RuntimeError(f"NdArray: arrays cannot have the dtype {given}") from None
+
+
+def tensor_of(array: np.ndarray) -> torch.Tensor:
+    """A tensor with a copy of an array, in the machine's byte order: torch has no other."""
+    return torch.from_numpy(np.array(array, array.dtype.newbyteorder("="), order="C"))
 
 
 def numpy_dtype(dtype: torch.dtype) -> np.dtype:
@@ -80,7 +85,7 @@ class NdArray(_C.Array):
         """An NdArray with a copy of `nparr`, of its dtype."""
         assert isinstance(nparr, np.ndarray), f"from_numpy_array: expected a numpy.ndarray, got {type(nparr).__name__}"
         array = NdArray(nparr.shape)
-        array.tensor = torch.from_numpy(np.array(nparr, order="C"))
+        array.tensor = tensor_of(nparr)
         return array
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from compatgrad import _C
 from compatgrad.nnabla import callback
 from compatgrad.nnabla._attributes import refuse_others
 from compatgrad.nnabla._frontend import fe
-from compatgrad.nnabla._nd_array import NdArray, dimensions
+from compatgrad.nnabla._nd_array import NdArray, dimensions, tensor_of
 
 __all__ = ["CommunicatorBackwardCallback", "Context", "NdArray", "Variable"]
 
@@ -102,11 +102,11 @@ class Variable(_C.DeferredVariable):
         """A Variable with copies of `data` and, if given, `grad`; both keep their dtype."""
         data = np.asarray(data)
         v = Variable(data.shape, need_grad)
-        v.data.tensor = torch.from_numpy(np.array(data, order="C"))
+        v.data.tensor = tensor_of(data)
         if grad is not None:
             grad = np.asarray(grad)
             assert data.shape == grad.shape, f"from_numpy_array: grad has shape {grad.shape}, data {data.shape}"
-            v.grad.tensor = torch.from_numpy(np.array(grad, order="C"))
+            v.grad.tensor = tensor_of(grad)
         return v
 
     def __repr__(self) -> str:

@@ -147,9 +147,11 @@ Joined* Joined::first = nullptr;
 constexpr const char* kJoined = "compatgrad.joined";
 int running = 0;  // passes
 
-// Whether the joined op can stand for the functions: nothing observes them, and it computes what they compute.
+// Whether the joined op can stand for the functions: nothing observes them, no pass is running, which would keep
+// separate_all() from showing them, and the op computes what they compute.
 bool joins(const Chain& chain, const Values& values) {
-  if (!chain.joined || tally.ran || !mode(Mode::auto_forward) || real_dtype != at::kFloat || !real_device.is_cpu())
+  if (!chain.joined || running || tally.ran || !mode(Mode::auto_forward) || real_dtype != at::kFloat ||
+      !real_device.is_cpu())
     return false;
   const at::IntArrayRef cell = value(values, chain.joined->inputs[0])->sizes,
                         gates = value(values, chain.joined->inputs[1])->sizes;

@@ -77,7 +77,8 @@ PyObject* function_outputs(PyObject*, PyObject* o) {
 }
 PyObject* function_info(PyObject*, PyObject* o) {
   auto* info = static_cast<PyObject*>(deferred_function(o).call->info);
-  return Py_NewRef(info ? info : Py_None);
+  // A capsule: an op in place of several functions (chains.cpp), which code sees that looks while a pass is running.
+  return Py_NewRef(info && !PyCapsule_CheckExact(info) ? info : Py_None);
 }
 // function_device(FunctionNode or Variable): "cpu", "cuda:0", ...
 PyObject* function_device(PyObject*, PyObject* o) {

@@ -9,6 +9,7 @@ import compatgrad.nnabla.functions as F
 import compatgrad.nnabla.parametric_functions as PF
 from compatgrad import _C
 from compatgrad.nnabla import parameter
+from compatgrad.nnabla.function import PythonFunction
 from compatgrad.nnabla.functions import reduction
 from compatgrad.nnabla.initializer import UniformInitializer
 from compatgrad.nnabla.parametric_functions import recurrent
@@ -329,3 +330,50 @@ def test_without_gradients_there_is_no_graph():
         assert outs[-1].parent is None
     with nn.auto_forward():
         np.testing.assert_array_equal(outs[-1].d, cells()[0][-1].d)
+
+
+class Looks(PythonFunction):
+    """The identity; its backward looks at cells of a graph that was made before the pass, and of one of its own."""
+
+    def __init__(self, before):
+        super().__init__()
+        self.before, self.seen = before, []
+
+    @property
+    def name(self):
+        return "Looks"
+
+    def min_outputs(self):
+        return 1
+
+    def grad_depends_output_data(self, i, o):
+        return False
+
+    def grad_depends_input_data(self, i, j):
+        return False
+
+    def setup_impl(self, inputs, outputs):
+        outputs[0].reset_shape(inputs[0].shape, True)
+
+    def forward_impl(self, inputs, outputs):
+        outputs[0].data.copy_from(inputs[0].data)
+
+    def backward_impl(self, inputs, outputs, propagate_down, accum):
+        inputs[0].g = outputs[0].g
+        made = PF.lstm_cell(drawn(3, 5), drawn(3, 6), drawn(3, 6), 6, name="own")[0]
+        self.seen = [self.before.parent.name, made.parent.name]
+
+
+def test_functions_look_at_cells_while_a_pass_runs():
+    def trained(function):
+        outs, c, inputs = cells(1)
+        for v in inputs:
+            v.g = 0
+        F.sum(function(outs[0])).backward()
+        return [v.g.copy() for v in inputs]
+
+    with nn.auto_forward():
+        looks = Looks(cells(2)[0][-1])
+        for a, b in zip(trained(looks), trained(F.identity), strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert looks.seen[0] in ("Mul2", "LstmParts") and looks.seen[1] == "Mul2"

@@ -257,7 +257,7 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[NDAr
 
     Raises:
         TypeError: `ndarray` is no NumPy array.
-        ValueError: with `zero_copy`, it is not C-contiguous.
+        ValueError: with `zero_copy`, it is not C-contiguous, or has another byte order than the machine.
 
     Example:
         >>> a = np.array([1.0, 2.0])
@@ -274,6 +274,8 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[NDAr
         return _in_class(array(ndarray, dtype=ndarray.dtype), array_cls)
     if not ndarray.flags["C_CONTIGUOUS"]:
         raise ValueError("from_numpy: only C-contiguous arrays can share their memory; pass zero_copy=False")
+    if not ndarray.dtype.isnative:
+        raise ValueError(f"from_numpy: {ndarray.dtype} has another byte order than the machine; pass zero_copy=False")
     x = NDArray(torch.from_numpy(ndarray))
     note_shared(x.tensor, given_away=False)
     ndarray.setflags(write=False)

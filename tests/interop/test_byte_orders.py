@@ -1,0 +1,92 @@
+"""Arrays whose bytes are in the other order, as files of images and labels have them: IDX, FITS, network data."""
+
+import numpy as np
+import pytest
+
+import compatgrad.chainer as chainer
+import compatgrad.mxnet as mx
+import compatgrad.nnabla as nn
+import compatgrad.nnabla.functions as F
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+OTHER = X.astype(X.dtype.newbyteorder())
+
+
+def nnabla_data():
+    v = nn.Variable((2, 3))
+    v.d = OTHER
+    return v.d
+
+
+def nnabla_gradient():
+    v = nn.Variable((2, 3))
+    v.g = OTHER
+    return v.g
+
+
+def nnabla_array():
+    a = nn.NdArray((2, 3))
+    a.data = OTHER
+    return a.data
+
+
+def nnabla_item():
+    a = nn.NdArray((2, 3))
+    a[:] = OTHER
+    return a.data
+
+
+def nnabla_backward():
+    v = nn.Variable.from_numpy_array(np.ones((2, 3), np.float32), need_grad=True)
+    y = F.identity(v)
+    y.forward()
+    v.g = 0
+    y.backward(OTHER)
+    return v.g
+
+
+def nnabla_parameter(initial):
+    nn.clear_parameters()
+    return nn.parameter.get_parameter_or_create("w", (2, 3), initial).d
+
+
+def chainer_gradient():
+    p = chainer.Parameter(OTHER.copy())
+    p.grad = OTHER
+    return p.grad
+
+
+PLACES = {
+    "nnabla: data": nnabla_data,
+    "nnabla: gradient": nnabla_gradient,
+    "nnabla: array": nnabla_array,
+    "nnabla: item": nnabla_item,
+    "nnabla: backward": nnabla_backward,
+    "nnabla: variable": lambda: nn.Variable.from_numpy_array(OTHER).d,
+    "nnabla: gradient of a variable": lambda: nn.Variable.from_numpy_array(OTHER, OTHER).g,
+    "nnabla: from an array": lambda: nn.NdArray.from_numpy_array(OTHER).data,
+    "nnabla: parameter": lambda: nnabla_parameter(OTHER),
+    "nnabla: initializer": lambda: nnabla_parameter(lambda shape: OTHER.copy()),
+    "chainer: variable": lambda: chainer.Variable(OTHER).array * 1,
+    "chainer: gradient": chainer_gradient,
+    "mxnet: array": lambda: mx.nd.array(OTHER).asnumpy(),
+    "mxnet: np.array": lambda: mx.np.array(OTHER).asnumpy(),
+    "mxnet: copy": lambda: mx.nd.from_numpy(OTHER, zero_copy=False).asnumpy(),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_numbers_in_the_other_byte_order(place):
+    found = PLACES[place]()
+    np.testing.assert_array_equal(found, X)
+    assert found.dtype == np.float32
+
+
+def test_memory_in_the_other_byte_order_is_not_shared():
+    with pytest.raises(ValueError, match="byte order"):
+        mx.nd.from_numpy(OTHER.copy())
+
+
+def test_indices_in_the_other_byte_order():
+    x = nn.NdArray.from_numpy_array(X)
+    assert F.gather_nd(x, np.array([[0, 1]], ">i4")).data.tolist() == X[[0, 1]].tolist()
