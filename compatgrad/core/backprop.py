@@ -58,6 +58,8 @@ _TORCH_WORDS = {
     "grad_tensors": "that is grad_outputs",
     "allow_unused": "leave it out: the gradient of an input that no path reaches is None",
     "materialize_grads": "leave it out: the gradient of an input that no path reaches is None",
+    "dim": "that is axis",
+    "keepdim": "that is keepdims",
     "inputs": "compatgrad.grad computes the gradients of selected Variables",
 }
 

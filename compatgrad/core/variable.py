@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import torch
@@ -180,9 +180,7 @@ class Variable(_C.Variable):
         """
         self._initialised("backward")
         if unknown:
-            raise torch_word("Variable.backward", unknown) or TypeError(
-                f"Variable.backward() got an unexpected keyword argument {next(iter(unknown))!r}"
-            )
+            _refuse("Variable.backward", unknown)
         if not isinstance(retain_grad, (bool, int)):  # the first argument of torch's `backward` is a gradient
             raise TypeError(
                 f"Variable.backward: retain_grad must be a bool, not {type(retain_grad)}; to start from a "
@@ -261,16 +259,20 @@ class Variable(_C.Variable):
         """
         return _transpose(self, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
 
-    def sum(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Variable:
+    def sum(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, **unknown: Any) -> Variable:
         """The sum over axes, recorded.
 
         axis: int or tuple of ints, None for all. keepdims: keep the axes, with length 1. IndexError for an axis that
-            does not exist.
+            does not exist. unknown: not allowed; for keywords of torch's `sum`, the error says what to write instead.
         """
+        if unknown:
+            _refuse("Variable.sum", unknown)
         return _sum(self, axis, keepdims)
 
-    def mean(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Variable:
+    def mean(self, axis: int | Sequence[int] | None = None, keepdims: bool = False, **unknown: Any) -> Variable:
         """The mean over axes, recorded; arguments as for `sum`."""
+        if unknown:
+            _refuse("Variable.mean", unknown)
         return _mean(self, axis, keepdims)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -280,6 +282,10 @@ class Variable(_C.Variable):
     def __repr__(self) -> str:
         name = f" {self.name}" if self.name else ""
         return f"variable{name}({self.tensor})"
+
+
+def _refuse(who: str, unknown: dict[str, Any]) -> NoReturn:
+    raise torch_word(who, unknown) or TypeError(f"{who}() got an unexpected keyword argument {next(iter(unknown))!r}")
 
 
 def _operator(name: str, reflected: bool) -> Callable[[Any, Any], Any]:

@@ -176,8 +176,17 @@ def test_torch_s_keywords_are_answered(word, words):
     for f in (cg.grad, cg.backward, lambda *_, **kw: x.sum().backward(**kw)):
         with pytest.raises(TypeError, match=f"{word} is torch's.*{words}"):
             f([x.sum()], [x], **{word: True})
-    with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
-        x.backward(nothing=1)
+    for f in (x.backward, x.sum, x.mean):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
+            f(nothing=1)
+
+
+@pytest.mark.parametrize(("word", "words"), [("dim", "axis"), ("keepdim", "keepdims")])
+def test_torch_s_keywords_of_sums_are_answered(word, words):
+    x = v(1.0)
+    for f in (x.sum, x.mean):
+        with pytest.raises(TypeError, match=f"Variable.(sum|mean): {word} is torch's.* that is {words}$"):
+            f(**{word: 0})
 
 
 def test_gradients_by_tensors():
