@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kLeast = size_t(1) << 18, kMost = size_t(1) << 28;
 constexpr size_t kMostSmall = 1 << 15;
 constexpr Spans::Sizes kSmall{.span = 1 << 18, .room = 1 << 27, .idle = 64};
-constexpr Spans::Sizes kMiddle{.span = 1 << 21, .room = 1 << 28, .idle = 32};
+constexpr Spans::Sizes kMiddle{.span = 1 << 18, .room = 1 << 28, .idle = 256};
 
 // Threads of a loop ask for memory at the same time. A thread that sleeps until the lock is free takes some 50 us to
 // wake up; the lock is mostly held for less than one.

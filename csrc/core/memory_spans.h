@@ -30,7 +30,7 @@ class Spans {
   size_t release() noexcept;
 
  private:
-  static constexpr size_t kSpans = 512, kSizes = 48;  // at most
+  static constexpr size_t kSpans = 1024, kSizes = 48;  // at most
   using Number = uint16_t;
   static constexpr Number kNone = UINT16_MAX;
 
