@@ -334,7 +334,7 @@ def test_names_of_a_row():
     for frontend in table.ORIGINALS:
         assert len(deviations.rows(frontend)) > 60
     keyword = [keyword for _, keyword in database.read("mxnet")["differs"]["mxnet.autograd.record"]]
-    assert keyword == ["train_mode"]
+    assert set(keyword) == {"train_mode"}
 
 
 def test_python_2(scan):

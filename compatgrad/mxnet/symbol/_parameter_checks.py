@@ -22,6 +22,8 @@ _LENGTHS = frozenset((
     "adj", "axes", "dilate", "kernel", "pad", "pad_width", "reps", "shape", "stride", "target_shape", *AXES,
 ))  # fmt: skip
 _POSITIVE = frozenset(("input_dim", "num_filter", "num_hidden", "output_dim"))
+# Parameters with such names that are a number, or pairs of lengths.
+_NEITHER = {("_npi_gamma", "shape"), ("_npi_pad", "pad_width")}
 
 
 def check_parameters(op: str, hint: str, params: Mapping[str, str]) -> None:
@@ -32,7 +34,7 @@ def check_parameters(op: str, hint: str, params: Mapping[str, str]) -> None:
             one_of(hint, name, parse(params[name]), words[name])
         elif name in fractions:
             fraction(hint, name, parse(params[name]))
-        if name not in _INTEGERS and name not in _LENGTHS or (name == "shape" and op == "_npi_gamma"):  # a number there
+        if name not in _INTEGERS and name not in _LENGTHS or (op, name) in _NEITHER:
             continue
         value = parse(params[name])
         given = value if name in _LENGTHS and isinstance(value, (tuple, list)) else [value]
