@@ -2048,7 +2048,7 @@ def lstm_grad(
 
 def lstm_parts(x0: _Input, x1: _Input, /) -> tuple[_Variable, ...]:
     """lstm for x (batch, 4, units) with the gates i, o, f, a along the second axis, by the arithmetic of single
-    functions.
+    functions; a third output: tanh(c').
     """
 
 def matmul(x0: _Input, x1: _Input, /, transa: bool = False, transb: bool = False) -> _Variable:

@@ -75,9 +75,11 @@ CG_OP("lstm", LSTM,
       "second axis of x, or with `order`, such as ifao, in four blocks in this order. If c has more samples than x, "
       "the sequences of the others have ended, and their c is copied.")
 
-// The gates of nnabla's PF.lstm_cell, which a graph shows as nine functions (python/chains.cpp).
+// The gates of nnabla's PF.lstm_cell, which a graph shows as nine functions (python/chains.cpp). tanh(c') is saved:
+// were it computed again from c, a program that writes into c before backward would change it, which the functions
+// read.
 struct LSTMParts {
-  static constexpr Mask saves = in_bit(0) | in_bit(1);
+  static constexpr Mask saves = in_bit(0) | in_bit(1) | out_bit(2);
   static constexpr const char* kOrder = "iofa";
 
   static bool has_loop(const Tensor& c, const Tensor& x) {
@@ -95,44 +97,57 @@ struct LSTMParts {
         c.dim() == 2 && x.dim() == 3 && x.size(0) == c.size(0) && x.size(1) == 4 && x.size(2) == c.size(1),
         "lstm_parts: x of shape ", x.sizes(), " does not fit c of shape ", c.sizes());
   }
-  std::tuple<Tensor, Tensor> forward(const Tensor& c, const Tensor& x) {
+  // The gradient of c' from those of c' and tanh(c').
+  template <class T>
+  static T of_next(Ctx<T>& ctx) {
+    const T g = ctx.gy(0), bent = ctx.gy(2);
+    if (!value(bent).defined()) return g;
+    const T y = ctx.out(2), slope = bent * (1 - y * y);
+    return value(g).defined() ? g + slope : slope;
+  }
+  std::tuple<Tensor, Tensor, Tensor> forward(const Tensor& c, const Tensor& x) {
     check(c, x);
-    if (!has_loop(c, x)) return LSTM{kOrder}.forward(c, joined(x));
-    const Tensor next = few::empty(c.sizes(), c), state = few::empty(c.sizes(), c);
-    kernels::lstm_parts(parts(c, x), next.mutable_data_ptr<float>(), state.mutable_data_ptr<float>());
-    return {next, state};
+    if (!has_loop(c, x)) {
+      auto [next, state] = LSTM{kOrder}.forward(c, joined(x));
+      return {next, state, next.tanh()};
+    }
+    const Tensor next = few::empty(c.sizes(), c), state = few::empty(c.sizes(), c), bent = few::empty(c.sizes(), c);
+    kernels::lstm_parts(parts(c, x), next.mutable_data_ptr<float>(), state.mutable_data_ptr<float>(),
+                        bent.mutable_data_ptr<float>());
+    return {next, state, bent};
   }
   void backward(Ctx<Tensor>& ctx) {
-    const Tensor c = ctx.in(0), x = ctx.in(1);
+    const Tensor c = ctx.in(0), x = ctx.in(1), bent = ctx.out(2), of_cell = of_next(ctx);
     Tensor gc, gx;
     check(c, x);  // a program may have replaced them since
     const auto fits = [&](const Tensor& g) {
       return !g.defined() || (g.scalar_type() == at::kFloat && kernels::raw(g) && g.sizes() == c.sizes());
     };
-    if (has_loop(c, x) && fits(ctx.gy(0)) && fits(ctx.gy(1))) {
+    if (has_loop(c, x) && fits(of_cell) && fits(ctx.gy(1)) && bent.defined() && fits(bent) &&
+        (of_cell.defined() || ctx.gy(1).defined())) {
       const auto dense = [](const Tensor& g) { return g.defined() ? g.contiguous() : g; };
-      const Tensor g_next = dense(ctx.gy(0)), g_state = dense(ctx.gy(1));
+      const Tensor t = dense(bent), g_next = dense(of_cell), g_state = dense(ctx.gy(1));
       const auto numbers = [](const Tensor& g) { return g.defined() ? g.const_data_ptr<float>() : nullptr; };
       gc = few::empty(c.sizes(), c);
       gx = few::empty(x.sizes(), x);
-      kernels::lstm_parts_slope(parts(c, x), numbers(g_next), numbers(g_state), gc.mutable_data_ptr<float>(),
-                                gx.mutable_data_ptr<float>());
+      kernels::lstm_parts_slope(parts(c, x), numbers(t), numbers(g_next), numbers(g_state),
+                                gc.mutable_data_ptr<float>(), gx.mutable_data_ptr<float>());
     } else {
-      std::tie(gc, gx) = LSTMGrad{kOrder}.forward(c, joined(x), ctx.gy(0), ctx.gy(1));
+      std::tie(gc, gx) = LSTMGrad{kOrder}.forward(c, joined(x), of_cell, ctx.gy(1));
       gx = shaped(gx, x.sizes());
     }
     ctx.grad(0, [&] { return gc; });
     ctx.grad(1, [&] { return gx; });
   }
   void backward(Ctx<Var>& ctx) {
-    const Vars g = run_all(LSTMGrad{kOrder}, ctx.in(0), joined(ctx.in(1)), ctx.gy(0), ctx.gy(1));
+    const Vars g = run_all(LSTMGrad{kOrder}, ctx.in(0), joined(ctx.in(1)), of_next(ctx), ctx.gy(1));
     ctx.grad(0, [&] { return g[0]; });
     ctx.grad(1, [&] { return shaped(g[1], ctx.in_sizes(1)); });
   }
 };
 CG_OP("lstm_parts", LSTMParts,
       "lstm for x (batch, 4, units) with the gates i, o, f, a along the second axis, by the arithmetic of single "
-      "functions.")
+      "functions; a third output: tanh(c').")
 
 }  // namespace
 }  // namespace cg

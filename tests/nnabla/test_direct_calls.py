@@ -314,6 +314,35 @@ def test_what_a_program_writes_into_outputs_changes_no_gradient():
             np.testing.assert_array_equal(a, b)
 
 
+def written(look=False):
+    """Gradients if a program writes into the memory of all steps before backward."""
+    steps = [(drawn(3, 6, seed=1), drawn(3, 6, seed=9))]
+    init = UniformInitializer((-1, 1), rng=np.random.RandomState(2))
+    nn.clear_parameters()
+    for k in range(3):
+        steps.append(PF.lstm_cell(drawn(3, 5, seed=3 + k), *steps[-1], 6, w_init=init))
+    inputs = [*steps[0], *nn.get_parameters().values()]
+    y = F.sum(steps[-1][0] ** 2) + F.sum(steps[1][0])
+    if not nn.get_auto_forward():
+        y.forward()
+    for v in inputs:
+        v.g = 0
+    for k, (_, c) in enumerate(steps):
+        c.d[...] = k - 0.5
+    if look:
+        assert len(names(y)) == 40
+    y.backward()
+    return [v.g.copy() for v in inputs]
+
+
+@pytest.mark.parametrize("look", [False, True])
+def test_gradients_after_a_program_wrote_into_the_memory_of_a_cell(look):
+    with nn.auto_forward():
+        found = written(look)
+    for a, b in zip(found, written(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_states_of_other_shapes_are_those_of_the_functions():
     with nn.auto_forward():
         x, h, c = drawn(3, 5), drawn(3, 6, seed=1), drawn(1, 6, seed=2)

@@ -27,7 +27,8 @@ def lstm(c, x, order=""):
 
 
 def lstm_parts(c, x):
-    return lstm(c, x.flatten(1), "iofa")
+    head, state = lstm(c, x.flatten(1), "iofa")
+    return head, state, torch.tanh(head)
 
 
 def slstm(c1, c2, x1, x2):

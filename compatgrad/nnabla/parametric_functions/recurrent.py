@@ -338,7 +338,7 @@ def _cell() -> object:
         step("tanh", 16, function="Tanh"),  # 18
         step("mul", 17, 18),  # 19: the state
     ]
-    gates = 2, 7, step("lstm_parts", 2, 6), (16, 19)  # in place of the functions from the third on
+    gates = 2, 7, step("lstm_parts", 2, 6), (16, 19, 18)  # in place of the functions from the third on
     return _C.chain(fe, 5, steps, (19, 16), gates)
 
 
