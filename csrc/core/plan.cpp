@@ -240,9 +240,14 @@ void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& option
     order = std::move(several);
   }
   bool recomputed = false;
-  for (auto& f : *order)
-    for (auto& x : f->inputs) recomputed |= x && x->deferred && x->deferred->recompute;
   Freeing freeing(options.clear_buffer, options.clear_no_need_grad, false);
+  for (auto& f : *order)
+    for (auto& x : f->inputs) {
+      if (!x || !x->deferred) continue;
+      recomputed |= x->deferred->recompute;
+      // Its node and its function own the arrays; an unlinked variable shares them, whose gradients may read them.
+      if (options.clear_no_need_grad && x->creator && x->deferred->store->refs > 2) freeing.keep(*x->deferred);
+    }
   const bool clearing = options.clear_buffer || options.clear_no_need_grad || recomputed;
   unsigned visits = 0;
   bool slow = true;

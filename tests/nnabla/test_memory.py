@@ -251,3 +251,19 @@ def test_sums_in_the_memory_of_an_input(shapes, turned):
         np.testing.assert_allclose(
             b.g, 6 * (total if shapes[0] == shapes[1] else total.sum(0, keepdims=True)), rtol=1e-4
         )
+
+
+@pytest.mark.parametrize("auto", [False, True])
+def test_data_that_an_unlinked_variable_shares_is_kept_for_its_gradients(auto):
+    """`forward(clear_no_need_grad=True)` cleared it behind tanh, whose gradient does not read its input."""
+    draw = np.random.RandomState(0)
+    a, w = (nn.Variable.from_numpy_array(draw.randn(2, 3).astype("f"), need_grad=True) for _ in range(2))
+    with nn.auto_forward(auto):
+        c = a + a
+        y = F.sum(F.tanh(c)) + F.sum(w * c.get_unlinked_variable(need_grad=False))
+        y.forward(clear_no_need_grad=True)
+        for v in (a, w):
+            v.g = 0
+        y.backward(clear_buffer=True)
+    np.testing.assert_allclose(w.g, 2 * a.d, rtol=1e-6)
+    np.testing.assert_allclose(a.g, 2 * (1 - np.tanh(2 * a.d) ** 2), rtol=1e-4, atol=1e-6)
