@@ -138,9 +138,12 @@ struct Joined : Pinned {
         after(std::exchange(first, this)) {
     if (after) after->before = this;
   }
-  ~Joined() {
-    (before ? before->after : first) = after;
+  ~Joined() { leave(); }
+  // Takes this from the list of those that separate_all() separates.
+  void leave() {
+    if (before || after || first == this) (before ? before->after : first) = after;
     if (after) after->before = before;
+    before = after = nullptr;
   }
 };
 Joined* Joined::first = nullptr;
@@ -207,7 +210,8 @@ class Places : Pinned {
 void separate(FunctionNode& f) {
   const Ref<FunctionNode> self(&f);
   const Obj info = Obj::steal(static_cast<PyObject*>(std::exchange(f.call->info, nullptr)));
-  const Joined& joined = *static_cast<const Joined*>(PyCapsule_GetPointer(info.get(), kJoined));
+  Joined& joined = *static_cast<Joined*>(PyCapsule_GetPointer(info.get(), kJoined));
+  joined.leave();  // first: another thread, or a finalizer, may look at the graph in the middle of this
   const Chain& chain = joined.chain;
   const Step& whole = *chain.joined;
   if (f.inputs.size() != whole.inputs.size()) return;  // it was cut off from its inputs

@@ -1,6 +1,8 @@
 """Functions whose calls with plain arguments run in the compiled module: the graph, the values, the gradients and the
 freed arrays are those of the bodies in Python."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -406,3 +408,26 @@ def test_functions_look_at_cells_while_a_pass_runs():
         for a, b in zip(trained(looks), trained(F.identity), strict=True):
             np.testing.assert_array_equal(a, b)
     assert looks.seen[0] in ("Mul2", "LstmParts") and looks.seen[1] == "Mul2"
+
+
+def test_a_finalizer_looks_at_cells_while_their_functions_are_put_back():
+    """Another thread can do so, too. The second look found the op without its description: SystemError."""
+    with nn.auto_forward():
+        outs, _, _ = cells()
+        errors, last = [], outs[-1]
+
+        def look(phase, info):
+            try:
+                [y.parent.name for y in outs]
+            except Exception as e:  # Python would print it and go on
+                errors.append(e)
+
+        thresholds = gc.get_threshold()
+        gc.callbacks.append(look)
+        try:
+            gc.set_threshold(1)
+            last.parent  # noqa: B018
+        finally:
+            gc.set_threshold(*thresholds)
+            gc.callbacks.remove(look)
+        assert not errors and names(outs[-1]) == ["Concatenate", "Affine", *GATES] * 3
