@@ -155,7 +155,7 @@ bool GradientBuffer::is_own() const {
 void GradientBuffer::write(Tensor g) {
   fresh = true;
   bump_version(data);
-  if (g.is_same(data)) return;  // its function has written it there
+  if (g.is_same(data)) return;  // the function computed the gradient in this memory (GradientSlots::room)
   if (add) {
     data.add_(g);
     return;

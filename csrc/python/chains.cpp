@@ -19,8 +19,8 @@ namespace {
 
 struct Step {
   const OpInfo* op;
-  c10::SmallVector<size_t, 4> inputs;       // numbers of values
-  std::vector<std::pair<size_t, Obj>> set;  // indices and values of parameters
+  c10::SmallVector<size_t, 4> inputs;       // the numbers of the values that the step reads
+  std::vector<std::pair<size_t, Obj>> set;  // indices and values of the parameters that the chain sets
   Obj spec, arguments;                      // the frontend's description of the function; null: none
 };
 struct Chain {
@@ -123,7 +123,7 @@ void release_from(Values& values, size_t from) {
 }
 
 // ---- one op in place of several functions ---------------------------------------------------------------------------
-// What the function of such an op has as its info.
+// The `info` of a joined function: what is needed to put the chain's functions in its place.
 struct Joined : Pinned {
   FunctionNode* const f;
   const Chain& chain;
@@ -148,7 +148,7 @@ struct Joined : Pinned {
 };
 Joined* Joined::first = nullptr;
 constexpr const char* kJoined = "compatgrad.joined";
-int running = 0;  // passes
+int running = 0;  // how many passes are running
 
 // Whether the joined op can stand for the functions: nothing observes them, no pass is running, which would keep
 // separate_all() from showing them, and the op computes what they compute.
@@ -211,10 +211,10 @@ void separate(FunctionNode& f) {
   const Ref<FunctionNode> self(&f);
   const Obj info = Obj::steal(static_cast<PyObject*>(std::exchange(f.call->info, nullptr)));
   Joined& joined = *static_cast<Joined*>(PyCapsule_GetPointer(info.get(), kJoined));
-  joined.leave();  // first: another thread, or a finalizer, may look at the graph in the middle of this
+  joined.leave();  // at the beginning: another thread or a finalizer may call separate_all() in the middle of this
   const Chain& chain = joined.chain;
   const Step& whole = *chain.joined;
-  if (f.inputs.size() != whole.inputs.size()) return;  // it was cut off from its inputs
+  if (f.inputs.size() != whole.inputs.size()) return;  // the program has cut the function off from its inputs
   const auto has_values = [](const Ref<VariableNode>& x) {
     const Array& a = *x->deferred->store->data;
     return !a.cleared && a.touched;
