@@ -21,7 +21,7 @@ inline const c10::StorageImpl* storage_of(const at::Tensor& t) {
 class RowsOfLeaves : Pinned {
  public:
   // Whether the rows wait for those of other functions, or were added to the gradient. Rows that are too many together
-  // are computed: `to` then gets their sum, by to.add(sum), or in the memory to.room() of the gradient so far, which is
+  // are computed: `to` then gets their sum, by to.add(sum), or in to.changeable(), the gradient so far, which is
   // undefined if it must not be changed. Leaves with the same `key` have one gradient together.
   template <class To>
   bool join(VariableNode& leaf, const void* key, RowSum sum, const at::Tensor& a, const at::Tensor& b, To&& to) {
@@ -79,7 +79,7 @@ class RowsOfLeaves : Pinned {
   // much memory until the copy, and then the copy, too.
   class Rows {
    public:
-    void add(const at::Tensor& t, int64_t room) {
+    void add(const at::Tensor& t, int64_t capacity) {
       if (!all_.defined()) {
         all_ = t;
         rows_ = t.defined() ? t.size(0) : 0;
@@ -87,7 +87,7 @@ class RowsOfLeaves : Pinned {
       }
       if (!copied_) {
         c10::DimVector sizes(t.sizes().begin(), t.sizes().end());
-        sizes[0] = room + rows_;
+        sizes[0] = capacity + rows_;
         const at::Tensor first = std::exchange(all_, at::empty(sizes, t.options()));
         copied_ = true;
         rows_ = 0;
@@ -130,8 +130,8 @@ class RowsOfLeaves : Pinned {
   }
   template <class To>
   static bool add_to(RowSum sum, const at::Tensor& a, const at::Tensor& b, To&& to) {
-    const at::Tensor room = sum->add ? to.room() : at::Tensor();
-    return room.defined() && sum->add(room, a, b);
+    const at::Tensor total = sum->add ? to.changeable() : at::Tensor();
+    return total.defined() && sum->add(total, a, b);
   }
   static constexpr int64_t kFewRows = 256, kFewNumbers = 1 << 18;
   std::vector<std::unique_ptr<Waiting>> waiting_;  // null: computed
