@@ -1,6 +1,6 @@
 // DeferredVariable: a Variable whose values come later.
 #include "python/deferred.h"
-#include "python/chains.h"
+#include "python/joined.h"
 
 namespace cg::py {
 
@@ -46,7 +46,6 @@ void put_need_grad(PyObject* o, PyObject* value, void*) {
   n.deferred->need_grad = parse_need_grad(value);
   n.requires_grad = n.deferred->need_grad;
 }
-PyObject* get_need_grad_is_set(PyObject* o, void*) { return PyBool_FromLong(deferred(o).need_grad >= 0); }
 template <bool Deferred::* Flag>
 PyObject* get_flag(PyObject* o, void*) {
   return PyBool_FromLong(deferred(o).*Flag);
@@ -162,9 +161,6 @@ PyObject* order(PyObject* o, PyObject*) {
   const auto view = [&](size_t k) { return view_of_function((*functions)[k].get(), as_variable(o)->frontend); };
   return list_of(functions->size(), view).release();
 }
-void refresh(PyObject* o, PyObject*) {
-  if (node_of_object(o).creator) refresh_need_grad(node_of_object(o));
-}
 
 // ---- passes ---------------------------------------------------------------------------------------------------------
 FunctionHook hook_of(PyObject* callback, Frontend* frontend) {
@@ -238,7 +234,6 @@ PyGetSetDef getset[] = {
     {"size", guard<get_size>, nullptr, "Number of elements.", nullptr},
     {"need_grad", guard<get_need_grad>, guard<put_need_grad>, "Whether backpropagation reaches this variable.",
      nullptr},
-    {"_need_grad_is_set", guard<get_need_grad_is_set>, nullptr, nullptr, nullptr},
     {"persistent", guard<get_flag<&Deferred::persistent>>, guard<put_flag<&Deferred::persistent>>,
      "Whether passes that free memory keep the data of this variable.", nullptr},
     {"_recompute", guard<get_flag<&Deferred::recompute>>, guard<put_flag<&Deferred::recompute>>, nullptr, nullptr},
@@ -252,7 +247,6 @@ PyMethodDef methods[] = {
     {"_rewire_on", guard<rewire>, METH_O, nullptr},
     {"_set_shape", guard<set_shape>, METH_O, nullptr},
     {"_functions", guard<order>, METH_NOARGS, "All functions this variable depends on, inputs first."},
-    {"_refresh_need_grad", guard<refresh>, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

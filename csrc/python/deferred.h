@@ -1,4 +1,4 @@
-// Shared by deferred.cpp and deferred_functions.cpp.
+// Variables and graphs whose values come later, for all files that touch them.
 #pragma once
 #include "python/common.h"
 

@@ -151,19 +151,6 @@ PyObject* uses(PyObject*, PyObject* o) {
   return PyBytes_FromStringAndSize(found.data(), static_cast<Py_ssize_t>(found.size()));
 }
 
-// take_fresh(variables): if the flags of all are set, clears them and returns None; otherwise returns a list of the
-// variables whose flags are not set.
-PyObject* take_fresh(PyObject*, PyObject* o) {
-  const Items variables(o, "variables");
-  const auto is_fresh = [](PyVariable* v) { return v->v.node && v->v.node->buffer && v->v.node->buffer->fresh; };
-  c10::SmallVector<Py_ssize_t, 16> stale;
-  for (Py_ssize_t i = 0; i < variables.size(); ++i)
-    if (!is_fresh(expect_variable(variables[i], "variables", i))) stale.push_back(i);
-  if (!stale.empty()) return list_of(stale.size(), [&](size_t k) { return PyLong_FromSsize_t(stale[k]); }).release();
-  for (PyObject* v : variables) as_variable(v)->v.node->buffer->fresh = false;
-  Py_RETURN_NONE;
-}
-
 // constant(variable): a constant that shares its data.
 PyObject* constant(PyObject*, PyObject* o) {
   PyVariable* v = expect_variable(o, "variable");
@@ -188,7 +175,6 @@ PyMethodDef mark_functions[] = {{"mark", FAST(mark, 3, 4), nullptr},
                                 {"share_place", FAST(share_place, 2), nullptr},
                                 {"own", FAST(own), nullptr},
                                 {"foreign", FAST(foreign, 2), nullptr},
-                                {"take_fresh", guard<take_fresh>, METH_O, nullptr},
                                 {"constant", guard<constant>, METH_O, nullptr},
                                 {nullptr, nullptr, 0, nullptr}};
 

@@ -1,6 +1,6 @@
 // The Python object of a variable node. At most one exists at a time, so these objects can be compared and hashed by
 // identity.
-#include "python/chains.h"
+#include "python/joined.h"
 #include "python/common.h"
 
 namespace cg::py {

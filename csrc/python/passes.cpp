@@ -3,7 +3,7 @@
 
 #include "core/arithmetic.h"
 #include "core/mode.h"
-#include "python/chains.h"
+#include "python/joined.h"
 #include "python/deferred.h"
 
 namespace cg::py {

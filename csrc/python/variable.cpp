@@ -1,7 +1,7 @@
 // The Variable type: data, gradient and node; the operators are in operators.cpp.
 #include <ATen/ops/clone.h>
 
-#include "python/chains.h"
+#include "python/joined.h"
 #include "python/common.h"
 
 namespace cg::py {
