@@ -150,15 +150,29 @@ class Pass : GradientSlots<T> {
     for (size_t j = 0; j < final.size(); ++j)
       if (outputs[j] && !outputs[j]->buffer && !outputs[j]->deferred) exchange_grad(*outputs[j], final[j]);
 
+    complete(f, inputs, gxs, wanted, sink);
+    hand_on(inputs, gxs, wanted, sink, observed);
+    if (!options_.release || f.call) return;
+    f.release_graph();
+    if (!options_.watch) this->write_complete(inputs);
+  }
+
+  // Sets zeros where the pass wants them in place of no gradient, and checks the gradients that f has given.
+  void complete(FunctionNode& f, const Nodes& inputs, Vars& gxs, c10::ArrayRef<bool> wanted, const PassSink<T>& sink) {
     const bool debug = mode(Mode::debug);
     for (size_t i = 0; i < gxs.size(); ++i) {
-      if (wanted[i] && !gxs[i].defined() && options_.zeros && !f.call && !sink.later.input(i))
-        gxs[i] = zeros_of(*inputs[i]);
-      if (!wanted[i] || !gxs[i].defined()) continue;
+      if (!wanted[i]) continue;
+      if (!gxs[i].defined() && options_.zeros && !f.call && !sink.later.input(i)) gxs[i] = zeros_of(*inputs[i]);
+      if (!gxs[i].defined()) continue;
       if (f.python && !selective_) binding.check_gradient(f, *inputs[i], i, gxs[i].data);
       if (debug && !(gxs[i].node && gxs[i].node->deferred) && has_nan(gxs[i].data))
         throw std::runtime_error("NaN is detected on backward computation of " + binding.label(f));
     }
+  }
+  // Adds the gradients of a function's inputs to their slots, and pushes the functions that these reach.
+  void hand_on(const Nodes& inputs, Vars& gxs, c10::ArrayRef<bool> wanted, PassSink<T>& sink, bool observed) {
+    const bool unseen =
+        std::is_same_v<T, at::Tensor> && !observed && !options_.watch && !mode(Mode::debug);  // nothing looks on
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!wanted[i]) continue;
       VariableNode& x = *inputs[i];
@@ -176,14 +190,10 @@ class Pass : GradientSlots<T> {
       }
       if (!s || s->empty()) continue;
       if (x.creator)
-        push(creator_of(x),
-             std::is_same_v<T, at::Tensor> && !observed && !options_.watch && !debug && alone(x, 3 + is_marked(x)));
+        push(creator_of(x), unseen && alone(x, 3 + is_marked(x)));
       else
         keep_leaf(*s);  // it may have become a leaf a moment ago
     }
-    if (!options_.release || f.call) return;
-    f.release_graph();
-    if (!options_.watch) this->write_complete(inputs);
   }
 
   static bool registered(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {

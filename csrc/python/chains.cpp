@@ -6,12 +6,6 @@
 namespace cg::py {
 namespace {
 
-size_t number(PyObject* o) {
-  const size_t n = PyLong_AsSize_t(o);
-  if (n == static_cast<size_t>(-1) && PyErr_Occurred()) throw PyError();
-  return n;
-}
-
 ChainStep read_step(PyObject* o) {
   const char* op;
   PyObject *inputs, *params, *spec, *arguments, *key, *value;
@@ -20,7 +14,7 @@ ChainStep read_step(PyObject* o) {
   step.op = find_op(op);
   if (!step.op) fail(PyExc_ValueError, "chain: there is no op '%s'", op);
   const Items numbers(inputs, "inputs");
-  for (PyObject* n : numbers) step.inputs.push_back(number(n));
+  for (PyObject* n : numbers) step.inputs.push_back(integer(n, "inputs"));
   for (Py_ssize_t at = 0; PyDict_Next(params, &at, &key, &value);) {
     size_t k = 0;
     while (k < step.op->params.size() && PyUnicode_CompareWithASCIIString(key, step.op->params[k].name) != 0) ++k;
@@ -41,17 +35,17 @@ ChainStep read_step(PyObject* o) {
 PyObject* make_chain(PyObject*, PyObject* const* args, Py_ssize_t n) {
   auto chain = std::make_unique<Chain>();
   chain->frontend = expect_frontend(args[0]);
-  chain->inputs = number(args[1]);
+  chain->inputs = integer(args[1], "inputs");
   const Items steps(args[2], "steps"), outputs(args[3], "outputs");
   for (PyObject* o : steps) chain->steps.push_back(read_step(o));
-  for (PyObject* k : outputs) chain->outputs.push_back(number(k));
+  for (PyObject* k : outputs) chain->outputs.push_back(integer(k, "outputs"));
   if (n > 4 && args[4] != Py_None) {
     PyObject *first, *first_value, *step, *numbers;
     if (!PyArg_ParseTuple(args[4], "OOOO", &first, &first_value, &step, &numbers)) throw PyError();
-    chain->first = number(first);
-    chain->first_value = number(first_value);
+    chain->first = integer(first, "joined");
+    chain->first_value = integer(first_value, "joined");
     chain->joined = read_step(step);
-    for (PyObject* k : Items(numbers, "joined")) chain->joined_outputs.push_back(number(k));
+    for (PyObject* k : Items(numbers, "joined")) chain->joined_outputs.push_back(integer(k, "joined"));
   }
   PyObject* capsule = PyCapsule_New(chain.get(), Chain::kName, [](PyObject* o) { delete Chain::of(o); });
   if (capsule) chain.release();

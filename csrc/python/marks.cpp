@@ -2,7 +2,7 @@
 #include <ATen/ops/clone.h>
 
 #include "core/unread.h"
-#include "python/common.h"
+#include "python/deferred.h"
 
 namespace cg::py {
 namespace {
@@ -142,7 +142,7 @@ PyObject* uses(PyObject*, PyObject* o) {
   for (PyObject* x : variables) {
     const VariableNode* const n = expect_variable(x, "variables")->v.node.get();
     if (n && n->deferred)
-      found += static_cast<char>(n->deferred->need_grad >= 0 ? n->deferred->need_grad : n->requires_grad);
+      found += static_cast<char>(need_grad_of(*n));
     else if (n && n->buffer)
       found += static_cast<char>(n->buffer->data.defined() ? 2 + n->buffer->add : 0);
     else
