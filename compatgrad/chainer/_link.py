@@ -335,7 +335,7 @@ class Link(device_resident.DeviceResident):
         return any(p.update_rule is not None and p.update_rule.enabled for p in self.params())
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Saves or loads parameters and persistent values; an uninitialised parameter takes the shape of the loaded
+        """Saves or loads parameters and persistent values; an uninitialized parameter takes the shape of the loaded
         array."""
         d = self.__dict__
         for name in self._params:
@@ -349,7 +349,7 @@ class Link(device_resident.DeviceResident):
             d[name] = serializer(name, d[name])
 
     def count_params(self) -> int:
-        """The number of elements of all initialised parameters; warns (UserWarning) of the others."""
+        """The number of elements of all initialized parameters; warns (UserWarning) of the others."""
         size = 0
         for name, param in self.namedparams():
             if param.is_initialized:

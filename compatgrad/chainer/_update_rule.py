@@ -237,7 +237,7 @@ class UpdateRule:
                     raise
                 value = None
             if value is None:
-                self._state = None  # the next update initialises it
+                self._state = None  # the next update initializes it
                 break
             self._state[key] = value
 

@@ -250,7 +250,7 @@ class GradientMethod(Optimizer):
         return self
 
     def reallocate_cleared_grads(self) -> list[variable.Parameter] | None:
-        """Gives every initialised parameter without a gradient one of zeros."""
+        """Gives every initialized parameter without a gradient one of zeros."""
         params = all_params(self.target)
         for param in _C.optim_without_grad(params):
             with using_device(param.device):

@@ -205,7 +205,7 @@ class Variable(_C.Variable):
             grad.fill(0)
 
     def copydata(self, var: Variable) -> None:
-        """Copies the data of `var` into this array, also between devices. A parameter that has no array is initialised
+        """Copies the data of `var` into this array, also between devices. A parameter that has no array is initialized
         first."""
         src, dst = var.array, self.array
         if src is None:
@@ -401,7 +401,7 @@ class Parameter(Variable):
     update_rule = None
     _grad_initializer = None
     _grad_valid = True
-    _sharing = None  # weak references to all shallow copies of a parameter, which are initialised together
+    _sharing = None  # weak references to all shallow copies of a parameter, which are initialized together
 
     def __init__(
         self,
@@ -479,7 +479,7 @@ class Parameter(Variable):
         )
 
     def cleargrad(self) -> None:
-        """Sets the gradient to None; an uninitialised parameter keeps None when it is initialised."""
+        """Sets the gradient to None; an uninitialized parameter keeps None when it is initialized."""
         self.cleargrad_()
         self._grad_valid = True
         if self.tensor is None:

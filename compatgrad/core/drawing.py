@@ -35,7 +35,7 @@ def draw_parts(values: np.ndarray, draw: Callable[[tuple[int, ...]], Any]) -> No
 
     Source: the initializers of Chainer and nnabla, which draw all numbers at once.
     """
-    flat = values.reshape(-1)  # which shares the memory
+    flat = values.reshape(-1)  # shares the memory of `values`
     for start in range(0, flat.size, PART):
         part = flat[start : start + PART]
         part[...] = draw(part.shape)

@@ -14,7 +14,7 @@ from compatgrad import _C
 __all__ = ["Convolution", "Dense", "Tiling", "affine", "available"]
 
 _ACTIVATIONS = ("none", "relu", "hardtanh", "leaky_relu")
-_MANY_ROWS = 64  # from which MKL multiplies by an ordered matrix faster than oneDNN
+_MANY_ROWS = 64  # from so many rows on MKL multiplies by an ordered matrix faster than oneDNN
 
 
 @cache
@@ -217,7 +217,7 @@ class Dense:
             raise RuntimeError("Dense: torch has no oneDNN, or the program has switched it off")
         products = _products()
         self._after: tuple[Any, ...]
-        self._rectify = False  # whether the product leaves relu to be done
+        self._rectify = False  # whether relu must follow the product; oneDNN applies it within the product
         if products is not None and rows >= _MANY_ROWS and _C.rows_gain(rows, weight.shape[0], weight.shape[1], 1):
             order, self._multiply = products
             self._after, self._rectify = (order(weight, rows), weight, bias, rows), rectify

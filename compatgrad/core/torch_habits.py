@@ -101,7 +101,7 @@ def _missing(self: Variable, name: str) -> Any:
 
 def _device(self: Variable) -> torch.device:
     """The device of the data; ValueError if there is none."""
-    return self._initialised("device").device
+    return self._initialized("device").device
 
 
 _cast, _to_device = _C.op("cast"), _C.op("to_device")
@@ -121,7 +121,7 @@ def _to(self: Variable, *args: Any, **kwargs: Any) -> Variable:
         >>> y.dtype, x.grad.dtype
         (torch.float64, torch.float32)
     """
-    x = self._initialised("to")
+    x = self._initialized("to")
     device, dtype, *_ = torch._C._nn._parse_to(*_values(args), **{k: _values(v) for k, v in kwargs.items()})
     y: Any = self
     if dtype is not None and dtype != x.dtype:
@@ -132,7 +132,7 @@ def _to(self: Variable, *args: Any, **kwargs: Any) -> Variable:
 
 
 def _one(self: Variable, who: str) -> Any:
-    x = self._initialised(who)
+    x = self._initialized(who)
     if x.numel() != 1:
         raise RuntimeError(
             f"{who} of a Variable of shape {tuple(x.shape)}: expected one element; for several, index one of them, "
@@ -156,7 +156,7 @@ def _format(self: Variable, spec: str) -> str:
     """
     if not spec:
         return str(self)
-    if self._initialised("format").ndim:
+    if self._initialized("format").ndim:
         raise TypeError(
             f"format {spec!r} of a Variable of shape {tuple(self.shape)}: expected shape (); if there is one element, "
             "format x.item()"

@@ -178,7 +178,7 @@ class Variable(_C.Variable):
 
         Source: `compatgrad/core/backprop.py`.
         """
-        self._initialised("backward")
+        self._initialized("backward")
         if unknown:
             _refuse("Variable.backward", unknown)
         if not isinstance(retain_grad, (bool, int)):  # the first argument of torch's `backward` is a gradient
@@ -194,7 +194,7 @@ class Variable(_C.Variable):
 
     def zerograd(self) -> None:
         """Sets the gradient to zeros of the shape and dtype of the data; ValueError if there is no data."""
-        self._grad_tensor = torch.zeros_like(self._initialised("zerograd"))
+        self._grad_tensor = torch.zeros_like(self._initialized("zerograd"))
 
     def unchain(self) -> None:
         """Cuts this variable off from the function that made it, which makes it a leaf.
@@ -220,9 +220,9 @@ class Variable(_C.Variable):
 
         RuntimeError if there are more elements, ValueError if there is no data.
         """
-        return self._initialised("item").item()
+        return self._initialized("item").item()
 
-    def _initialised(self, who: str) -> torch.Tensor:
+    def _initialized(self, who: str) -> torch.Tensor:
         if self.tensor is None:
             raise ValueError(f"{who}: the Variable has no data; assign its `tensor` first")
         tensor: torch.Tensor = self.tensor
@@ -310,7 +310,7 @@ def _unary(name: str) -> Callable[[Any], Any]:
     op = _C.op(name)
 
     def apply(variable: Any) -> Any:
-        variable._initialised(name)
+        variable._initialized(name)
         return op(variable)
 
     return apply

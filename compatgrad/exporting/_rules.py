@@ -155,7 +155,7 @@ def _leaky_relu_backward(tape: Any, node: Any, like: torch.Tensor) -> Any:
 def _mse_loss_backward(tape: Any, node: Any, like: torch.Tensor) -> Any:
     gradient, x, t, reduction = node.args
     count = x.meta["val"].numel()
-    norm = 2.0 / count if reduction == 1 and count else 2.0  # without elements any number is right
+    norm = 2.0 / count if reduction == 1 and count else 2.0  # without elements there is nothing to multiply
     difference = tape.map("sub", like, [x, t])
     scaled = difference and tape.map("mul", like, [difference, norm])
     return scaled and tape.map("mul", like, [scaled, gradient])

@@ -61,7 +61,7 @@ class Place:
         return self.offset == 0 and math.prod(self.sizes) == self.array.elements and self.array.kind == "work"
 
     def unmasked(self) -> Place:
-        """The same elements as numbers."""
+        """The same elements, read as numbers (0 or 1) and not as a mask."""
         return replace(self, mask=False)
 
 

@@ -288,7 +288,8 @@ def gradient_of(v: Any) -> Any:
 def has_gradient(v: Any) -> bool:
     """Whether a pass has left a gradient, of zeros too, since the last `clear_gradient`."""
     if isinstance(v, _C.DeferredVariable):
-        return bool(v.grad._filling != 0)  # None if there are values; a number that will fill the array counts, too
+        # `_filling` is the number with which the array will be filled, None if the array has values
+        return bool(v.grad._filling != 0)
     return bool(_C.fresh(v)) if buffer_of(v) is not None else v._grad_tensor is not None
 
 
@@ -353,7 +354,7 @@ def tensor_of(x: Any) -> torch.Tensor:
     elif isinstance(x, _C.DeferredVariable):
         found = x.data.read().detach()
     else:
-        # compiled code reads memory, where the numbers of a conjugate have another sign
+        # compiled code reads the memory, which does not contain the signs of conjugate and negative views
         found = x.detach().resolve_conj().resolve_neg() if isinstance(x, torch.Tensor) else x.tensor
     return found
 

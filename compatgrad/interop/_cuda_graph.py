@@ -147,7 +147,10 @@ class CudaGraph:
     def _save(self, arrays: Iterable[Any]) -> None:
         for array in arrays:
             if array._part:
-                raise RuntimeError("cuda_graph: a leaf is a part of another array, made by narrow")
+                raise RuntimeError(
+                    f"cuda_graph: leaf of shape {tuple(array.shape)}: expected an array with memory of its own, "
+                    "got a part of another array, made by narrow"
+                )
             self._saved.append((array, array.read().clone()))
 
     def _put_back(self) -> None:

@@ -431,7 +431,8 @@ def _check_written(spec: Spec, inputs: Sequence[Any]) -> None:
 
 
 def _number_of_outputs(spec: Spec, value: Any) -> int:
-    """`n_outputs` as an integer. In `F.exp(x, y)` or `F.identity(x, None)` an argument too many comes in its place."""
+    """`n_outputs` as an integer. In a call with an argument too many, such as `F.exp(x, y)`, that argument is taken for
+    `n_outputs`, and is refused here."""
     if isinstance(value, (str, bytes, NdArray, _C.Variable)) or not hasattr(value, "__int__"):
         raise TypeError(f"{spec.name.strip('_')}: n_outputs: an integer is required, got {type(value).__name__}")
     return int(value)
@@ -573,7 +574,7 @@ def function(type_name: str, inputs: str = "", **options: Any) -> Callable[[Call
         scope = {"_call": call, "_spec": spec, **defaults}
         if quick:
             scope |= {"_body": body, "_claim": _C.claim, "_context": _context, "_default_of": spec.defaults}
-            scope |= {"_n_outputs": default_n}  # another value takes the way that checks it
+            scope |= {"_n_outputs": default_n}  # a call with another value runs the code that checks the value
             scope |= {"_Variable": _C.DeferredVariable, "_numbers": frozenset((bool, int, float)), "_int": _INT}
             scope |= direct_names
             scope |= {"_plain": frozenset((Variable,)), "_lists": frozenset((list, tuple))}

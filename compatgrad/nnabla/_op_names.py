@@ -40,9 +40,9 @@ def info_of(function: Any) -> Info:
     if info is None:
         info = _info_of_op(function)
         info.context = context_on(torch.device(_C.function_device(function)))
-    elif isinstance(info, tuple):  # a call by `_declare._QUICK` or by a chain leaves this to the first read
+    elif isinstance(info, tuple):  # quick calls (`_declare._QUICK`, chains) store these instead of an Info
         spec, args, context = info
-        shown = [list(a) if type(a) is list else a for a in args]  # all calls of a chain have one list
+        shown = [list(a) if type(a) is list else a for a in args]  # all calls of a chain share one list: copy it
         info = Info(spec.type_name, dict(zip(spec.args, shown, strict=True)))
         info.context = context
     else:

@@ -225,7 +225,7 @@ def register(func_name: str, func: Callable[..., Any]) -> None:
         func: called as func(grad_inputs, inputs, input_shapes, outputs, output_shapes, **args), with None instead of
             inputs and outputs that the gradient does not read; args are the arguments of the function. It returns a
             gradient or None for each input. The form func(inputs, **args) of nnabla before 1.32, where gradients of
-            outputs precede the inputs, is recognised by its signature.
+            outputs precede the inputs, is recognized by its signature.
 
     Raises:
         Nothing.

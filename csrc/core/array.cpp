@@ -263,7 +263,9 @@ void Array::reshape(at::IntArrayRef s) {
   const bool same = c10::multiply_integers(s) == numel();
   if (!same && family) {
     if (&base() != &root() || has_parts())
-      throw std::runtime_error("an array that shares its memory with others cannot change its size");
+      throw std::runtime_error("an array that shares its memory with others cannot change its size from " +
+                               std::to_string(numel()) + " to " + std::to_string(c10::multiply_integers(s)) +
+                               " elements");
     leave();
   }
   if (tensor.defined() && same) tensor = read().reshape(s);
@@ -289,7 +291,10 @@ Ref<Array> Array::share(at::IntArrayRef s, int64_t offset, bool part) {
   if (part && end > offset)
     for (const Array* c : b.family->children)
       if (c->family->part && c->numel() && c->family->offset < end && offset < c->family->offset + c->numel())
-        throw std::runtime_error("cannot narrow the array: the part would overlap with another part of it");
+        throw std::runtime_error("narrow: elements " + std::to_string(offset) + " to " + std::to_string(end - 1) +
+                                 " overlap with another part of the array, of elements " +
+                                 std::to_string(c->family->offset) + " to " +
+                                 std::to_string(c->family->offset + c->numel() - 1));
   made->family = std::make_unique<Family>(Family{Ref<Array>(&b), offset, part, {}});
   b.family->add(made.get());
   b.rebind();

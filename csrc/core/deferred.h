@@ -135,8 +135,8 @@ inline at::Tensor hollow(at::IntArrayRef sizes, const at::Tensor& like) {
 }
 Ref<VariableNode> make_deferred(Ref<Store> store, int need_grad);
 Ref<VariableNode> output_node(FunctionNode& f, size_t j);  // a new node if the old one was deleted
-// The variable as an input of functions: its data if functions run at once, otherwise a hollow tensor. With `f`: as
-// input i of f, which may read it in another dtype. unread: its values may come later (core/unread.h).
+// The variable as an input of functions: its data if functions run at once, otherwise a hollow tensor. If `f` is given,
+// the tensor has the dtype in which f reads its input i. unread: the values may come later (core/unread.h).
 Var deferred_var(const Ref<VariableNode>& node, const FunctionNode* f, size_t i, bool unread = false);
 Vars apply_deferred(FunctionNode& f, VarsRef in);
 void forget_uses(FunctionNode& f);
@@ -144,7 +144,7 @@ void forget_uses(FunctionNode& f);
 void raise_ranks(VariableNode& x);
 // Called when a user drops the variable: in auto-forward mode data that no gradient reads is freed.
 void release_unread(VariableNode& x);
-// Input i of a function in the type in which it is read. Values that come later (core/unread.h) are read for a cast.
+// Casts t to the type in which a function reads its input i. A cast needs the values, so t is read (core/unread.h).
 at::Tensor cast_input(const Call& call, size_t i, at::Tensor t);
 at::Tensor cast_real(const Call& call, at::Tensor t);  // casts a gradient, or an input that is not of an integer type
 // Runs `f` on arrays. `last`: the result may use the memory of inputs that will be freed. late: values of results may

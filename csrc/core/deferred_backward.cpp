@@ -74,7 +74,7 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
     gys.push_back(none ? at::Tensor() : cast_real(*f.call, g.read()));
     large |= !none && gys.back().numel() >= kLarge;
   }
-  if (unread) {  // a formula, which runs without the interpreter lock, must not have to compute them
+  if (unread) {  // the formula may run without the interpreter lock, which the computation of the values needs
     const Mask kept = f.saves(wanted);
     for (size_t i = 0; i < in.size(); ++i)
       if (in[i] && kept.input(i)) read(in[i]->data->tensor);

@@ -31,14 +31,14 @@ struct Snapshot {
   explicit Snapshot(const FunctionNode& f);
 };
 
-// A gradient that is a sum over the rows of two matrices, such as aᵀb. Several such gradients of one input are the same
-// function of all their rows, and computed together cost less.
+// A gradient that is a sum over the rows of two matrices, such as aᵀb. The sum of several such gradients is the same
+// function of all their rows; to compute it once takes less time than to compute and add the gradients.
 struct RowSumInfo {
   at::Tensor (*of)(const at::Tensor& a, const at::Tensor& b, at::IntArrayRef sizes);
-  // If defined: writes the sum into a contiguous gradient, or adds it there; false: that is not possible.
+  // Null, or: `write` puts the sum into a contiguous `to`, `add` adds it there; they return false if they cannot.
   bool (*write)(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b);
   bool (*add)(const at::Tensor& to, const at::Tensor& a, const at::Tensor& b);
-  bool adds_at_once;  // whether `add` costs no more than to keep the rows
+  bool adds_at_once;  // whether `add` takes no more time than to keep the rows
 };
 template <class Sum>
 constexpr RowSumInfo describe_row_sum() {
@@ -61,7 +61,7 @@ struct Part {
 struct GradientSink {
   // Whether the gradient of input i, a sum over rows, will be computed later.
   virtual bool keep_rows(size_t i, RowSum sum, const at::Tensor& a, const at::Tensor& b) = 0;
-  // The sum in memory that is there for the gradient of input i; undefined if there is none.
+  // The sum, written into existing memory for the gradient of input i; undefined if there is no such memory.
   virtual at::Tensor write_rows(size_t /*i*/, RowSum, const at::Tensor& /*a*/, const at::Tensor& /*b*/) { return {}; }
   // Whether the gradient of input i, which is this part, is added to others later.
   virtual bool keep_part(size_t /*i*/, Part&&) { return false; }

@@ -27,7 +27,7 @@ class LeafGradients {
 };
 
 struct Collected : Pinned {
-  const bool joins;  // whether nothing looks at gradients while the pass runs, so that rows may wait
+  const bool joins;  // whether no code can read gradients while the pass runs, so that rows may wait
   std::vector<std::pair<Ref<VariableNode>, at::Tensor>> crossing;  // gradients of variables in the graph that runs at
                                                                    // once
   LeafGradients leaves;
@@ -56,11 +56,11 @@ struct Collected : Pinned {
   };
 
  private:
-  // Whether a later gradient is added to the array, and does not replace it.
+  // Whether the array has a gradient to which the next one is added; otherwise the next one replaces its numbers.
   static bool has_numbers(const Array& grad) {
     return grad.tensor.defined() && grad.touched && !grad.zeroing && !grad.cleared;
   }
-  // Where sums of rows go.
+  // Takes sums of rows: adds them to a leaf's gradient, or gives them its memory.
   struct Into {
     Array& grad;
     void add(at::Tensor g) { accumulate(grad, std::move(g), false); }

@@ -1,8 +1,9 @@
 // Memory of small and of middle-sized tensors: blocks of equal size in spans of pages.
 //
 // posix_memalign, which torch calls, cuts each block out of a larger one. The C library then joins all small blocks
-// that are free: a tenth of a step of a small network. And a free block between two others is too small to have a block
-// of its own size cut out of it: the heap of 50 steps of an LSTM grew to twice the memory of their arrays.
+// that are free, which takes a tenth of the time of a step of a small network. And no block of the size of a free one
+// can be cut out of it, because the alignment needs more: the heap of 50 steps of an LSTM grew to twice the memory of
+// their arrays.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -19,14 +20,14 @@ class Spans {
     size_t idle;  // spans without blocks in use whose pages are kept
   };
 
-  // `most_kept`: bytes; where they are fewer than the room there are no blocks.
+  // `most_kept`: how many bytes the process may keep; if they are fewer than the room, `take` returns null.
   Spans(const Sizes& sizes, size_t most_kept) noexcept;
   // A block of at least one byte, which begins at a multiple of 64; null if there is no room.
   void* take(size_t bytes) noexcept;
   bool has(const void* block) const noexcept { return reinterpret_cast<size_t>(block) - begin_ < sizes_.room; }
-  // How large the block is.
+  // Takes a block back, and returns its size.
   size_t give(void* block) noexcept;
-  // Returns pages without blocks in use to the system; how many bytes these were.
+  // Gives pages without blocks in use back to the system, and returns how many bytes these were.
   size_t release() noexcept;
 
  private:

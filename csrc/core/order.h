@@ -38,7 +38,8 @@ class Order {
   template <class Visit>
   void run(Visit&& visit) {
     while (!heap_.empty()) {
-      // User code would have to see gradients that functions still leave unread; so it waits a little.
+      // A signal handler may read gradients, so those that wait for their values would have to be computed before it
+      // runs. The check for signals is put off instead, at most 63 times in a row.
       if ((slow_ || ++visits_ % 16 == 0) && !(unread_gradients && ++kept_waiting_ < 64)) {
         binding.check_signals();
         slow_ = false;

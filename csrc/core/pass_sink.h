@@ -4,7 +4,8 @@
 
 namespace cg {
 
-// Lets rows of leaves' gradients, and parts of others, wait in the slots if nothing looks on while the pass runs.
+// Lets rows of leaves' gradients, and parts of other gradients, wait in the slots. Used by passes during which no code
+// can read gradients.
 template <class T>
 struct PassSink final : GradientSink {
   GradientSlots<T>& slots;
@@ -24,12 +25,12 @@ struct PassSink final : GradientSink {
   }
   at::Tensor write_rows(size_t i, RowSum sum, const at::Tensor& a, const at::Tensor& b) override {
     if (i >= memories.size() || !memories[i].defined() || !sum->write) return {};
-    const auto* const memory = storage_of(memories[i]);  // from which the function may read the last gradient
+    const auto* const memory = storage_of(memories[i]);  // an operand may be the last gradient, which is in this memory
     if (memory == storage_of(a) || memory == storage_of(b)) return {};
     return sum->write(memories[i], a, b) ? memories[i] : at::Tensor();
   }
 
-  std::optional<Part> part;  // gets into its slot afterwards, under the interpreter lock
+  std::optional<Part> part;  // is put into its slot after the formula, under the interpreter lock
   size_t part_of = 0;
   bool keep_part(size_t i, Part&& p) override {
     if (part || !inputs[i]->creator || inputs[i]->deferred || !slots.waits_for_parts(*inputs[i])) return false;

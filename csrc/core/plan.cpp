@@ -245,7 +245,8 @@ void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& option
     for (auto& x : f->inputs) {
       if (!x || !x->deferred) continue;
       recomputed |= x->deferred->recompute;
-      // Its node and its function own the arrays; an unlinked variable shares them, whose gradients may read them.
+      // The arrays have two owners, the node of x and its function, unless an unlinked variable shares them. Gradients
+      // of functions of that variable may read the data, so it is not freed.
       if (options.clear_no_need_grad && x->creator && x->deferred->store->refs > 2) freeing.keep(*x->deferred);
     }
   const bool clearing = options.clear_buffer || options.clear_no_need_grad || recomputed;
@@ -253,7 +254,7 @@ void forward_pass(c10::ArrayRef<VariableNode*> ys, const DeferredOptions& option
   bool slow = true;
   const auto large = [](at::IntArrayRef sizes) { return c10::multiply_integers(sizes) >= kLarge; };
   for (auto& f : *order) {
-    // A look at the clock for each function of few numbers would take a hundredth of their time
+    // check_signals() reads the clock: at each function of few numbers that would take a hundredth of their time
     if (slow || ++visits % 16 == 0) binding.check_signals();
     slow = !f->info();
     for (auto& x : f->inputs) slow |= x && large(x->sizes);

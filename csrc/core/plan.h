@@ -21,7 +21,7 @@ class Freeing {
   Freeing(bool all, bool unread, bool again) : all_(all), unread_(unread), again_(again) {}
   bool frees(FunctionNode& f, size_t i) const;  // whether `ran(f)` will free input i
   void ran(FunctionNode& f);
-  void keep(Deferred& d) { uses_.insert(&d).first->kept = true; }  // as if a gradient read the data
+  void keep(Deferred& d) { uses_.insert(&d).first->kept = true; }  // treats the data as if a gradient read it
 
  private:
   struct Uses {

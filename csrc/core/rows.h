@@ -20,8 +20,8 @@ inline const c10::StorageImpl* storage_of(const at::Tensor& t) {
 
 class RowsOfLeaves : Pinned {
  public:
-  // Whether the rows wait for those of other functions, or were added to the gradient. Rows that are too many together
-  // are computed: `to` then gets their sum, by to.add(sum), or in to.changeable(), the gradient so far, which is
+  // Returns whether the rows wait for those of other functions, or were added to the gradient. If too many rows wait,
+  // their sum is computed and given to `to`: by to.add(sum), or added in to.changeable(), the gradient so far, which is
   // undefined if it must not be changed. Leaves with the same `key` have one gradient together.
   template <class To>
   bool join(VariableNode& leaf, const void* key, RowSum sum, const at::Tensor& a, const at::Tensor& b, To&& to) {
@@ -75,8 +75,8 @@ class RowsOfLeaves : Pinned {
   }
 
  private:
-  // Rows that wait. From the second function on they are copied to one array: the arrays that they are in would take as
-  // much memory until the copy, and then the copy, too.
+  // Rows that wait. Those of the second and later functions are copied to one array when they come: if the functions'
+  // arrays were kept until the sum is computed, they and the copy would be in memory at the same time.
   class Rows {
    public:
     void add(const at::Tensor& t, int64_t capacity) {

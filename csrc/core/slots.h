@@ -21,7 +21,7 @@ struct GradientSlot {
   bool written = false;  // the leaf's gradient is in a program's memory
   Var first;
   std::unique_ptr<c10::SmallVector<Var, 4>> more;
-  std::unique_ptr<Parts> parts;  // which come before all others
+  std::unique_ptr<Parts> parts;  // of the gradient; they came before `first`
   bool empty() const { return !first.defined() && !parts; }
 };
 
@@ -109,7 +109,7 @@ class GradientSlots {
       GradientSlot* s = x ? find(*x) : nullptr;
       if (!s || !s->leaf || s->empty() || !writable(*x)) continue;
       const auto here = std::count(inputs.begin(), inputs.end(), x);
-      // The slot and the list of leaves own it, too, and rows that wait.
+      // The slot, the pass's list of leaves and rows that wait own the leaf, too.
       if (x->refs != here + 2 + owners(*x) + rows_.wait(x.get())) continue;
       collapse(*s);
       settle();
@@ -140,7 +140,7 @@ class GradientSlots {
   }
   // How many own a leaf besides functions and the pass: its Variable, its Python object.
   static uint32_t owners(const VariableNode& x) { return (x.variable != nullptr) + (x.handle != nullptr); }
-  // Where sums of rows go.
+  // Takes sums of rows: adds them to a leaf's slot, or gives them the memory of the gradient in it.
   struct RowsInto {
     GradientSlots& slots;
     GradientSlot& slot;
@@ -182,13 +182,14 @@ class GradientSlots {
     }
     s.more->clear();
   }
-  // Gradients that wait for their sum; those from rows are as large as a weight that is used in many steps.
+  // How many gradients of a node wait for their sum at most. Fewer of those that are sums of rows: each of them is as
+  // large as a weight that is used in many steps.
   static constexpr size_t kPending = 4, kPendingRows = 2;
   const bool create_graph_;
   PointerMap<VariableNode, GradientSlot> slots_;
   RowsOfLeaves rows_;
   c10::SmallVector<const c10::StorageImpl*, 2> given_;
-  std::vector<const VariableNode*> parted_;  // that had parts; some may be gone
+  std::vector<const VariableNode*> parted_;  // nodes whose slots got parts; a slot may have been taken out since
 };
 
 }  // namespace cg

@@ -12,8 +12,8 @@ namespace cg {
 
 struct FunctionNode;
 
-// A few of them are a list without allocations. Many are a table: a variable that a program uses in each of 100,000
-// steps would otherwise be searched through when each of these functions dies.
+// A few functions are kept in a list without allocations, many in a table: if a program uses a variable in each of
+// 100,000 steps, the end of each of these functions would otherwise search through a list of them all.
 class Users {
  public:
   void add(FunctionNode& f) {

@@ -87,7 +87,7 @@ bool GradientBuffer::is_own() const {
 void GradientBuffer::write(at::Tensor g) {
   fresh = true;
   bump_version(data);
-  if (g.is_same(data)) return;  // its function has written it there
+  if (g.is_same(data)) return;  // its function computed it in this memory (GradientSlots::last_memory)
   if (add) {
     data.add_(g);
     return;

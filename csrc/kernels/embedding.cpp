@@ -45,8 +45,8 @@ CG_SIMD void add_row(int64_t n, const double* x, double* y) { add(n, x, y); }
 
 }  // namespace
 
-// Ordinary stores read each line of memory before they write it, which takes longer than the writing. Bytes that do not
-// stay in a cache anyway:
+// Ordinary stores read each line of memory before they write it, which takes longer than the writing. So arrays of this
+// many bytes, which do not stay in a cache anyway, are written past the caches.
 constexpr int64_t kFromMemory = int64_t(1) << 24;
 
 at::Tensor zeros(at::IntArrayRef sizes, const at::Tensor& x) {

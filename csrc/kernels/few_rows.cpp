@@ -95,8 +95,8 @@ CG_INLINE void write(const FewRows& p, int64_t of_w, lanes::V (&sums)[M]) {
       p.y[r * p.y_row + (of_w + m) * p.y_many] = s[r] + (p.bias ? p.bias[of_w + m] : 0);
   }
 }
-// M rows of a matrix, each `length` numbers behind the last. Four pointers and three distances stay in registers;
-// sixteen pointers would not, and be read again for each product.
+// M rows of a matrix, each `length` numbers behind the one before. Four pointers and three distances stay in registers;
+// sixteen pointers would not, and would be read from memory for each product.
 template <int M>
 struct Pointers {
   static constexpr int kGroups = (M + 3) / 4;
@@ -110,7 +110,7 @@ struct Pointers {
 #pragma GCC unroll 4
     for (int g = 0; g < kGroups; ++g) {
       first[g] += n;
-      asm("" : "+r"(first[g]));  // or the compiler makes sixteen pointers of them
+      asm("" : "+r"(first[g]));  // without this the compiler replaces the distances by sixteen pointers
     }
   }
 };

@@ -14,8 +14,8 @@ namespace {
 
 using lanes::L;  // places that are multiplied at a time
 
-constexpr int kSide = 4, kNumbers = 16;  // of a filter, which is a vector
-constexpr int64_t kDepth = 64;           // channels of the map that are summed before those of the next filters
+constexpr int kSide = 4, kNumbers = 16;  // of a filter, whose numbers fill one vector
+constexpr int64_t kDepth = 64;           // channels of the map that are summed for all filters of a group in turn
 
 // An item is computed by one thread: a group of channels and some rows of one or all images.
 struct Task {
@@ -28,10 +28,10 @@ struct Task {
   int64_t items() const { return s.batch / images * groups() * pieces; }
 };
 
-// y (16 places, 16 numbers of a filter) = the sums over k of the products of x[k L + place] and w[k next_w + number],
-// or these added to y. `keep`: the filters come from far away and are copied to `kept`; meanwhile cache lines from
-// `ahead` on are fetched, `lines` of them before the next row of w. Of two neighbours the processor fetches one by
-// itself; a request for each would leave no buffers for other reads.
+// y (16 places, 16 numbers of a filter) = the sums over k of x[k L + place] * w[k next_w + number]; with `add`, these
+// sums are added to y. `keep`: the filters are in no near cache and are copied to `kept`; meanwhile cache lines from
+// `ahead` on are fetched, `lines` of them from each row of w. Only every second line is asked for, because the
+// processor fetches its neighbour by itself; a request for each would leave no buffers for other reads.
 template <bool keep>
 CG_V4_INLINE void multiply(const float* w, int64_t next_w, const float* x, int64_t depth, float* y, bool add,
                            const float* ahead, int64_t lines, float* kept) {
@@ -55,13 +55,13 @@ CG_V4_INLINE void multiply(const float* w, int64_t next_w, const float* x, int64
   }
 }
 
-// Rows or columns of the image are two apart for neighbours of the map. At row or column 2 c + phase of the image are
-// number `tap` of the filter at place c + shift, and number tap + 2 at the place before.
+// Neighbouring places of the map are two rows or columns apart in the image. Two numbers of the patches fall on row or
+// column 2 c + phase of the image: number `tap` of the patch at place c + shift, and number tap + 2 of the one before.
 struct Phase {
   int64_t tap, shift;
   Phase(int64_t phase, int64_t pad) : tap((phase + pad) % 2), shift((phase + pad) / 2) {}
 };
-// A number of the filter along a row, and the place of lane 0.
+// Which number of each patch, along a row, a vector reads, and the place of its lane 0.
 struct Read {
   int64_t tap, place;
   __mmask16 mask;  // the lanes whose places are in the map
@@ -77,8 +77,8 @@ CG_V4_INLINE void add(const Read (&reads)[4], const float* from, int64_t next, _
     sum[i / 2] = _mm512_add_ps(sum[i / 2], v);
   }
 }
-// Adds up the patches of a channel, (numbers of a filter, `next` places from row `low` of the map on): rows `top` to
-// `bottom` - 1 of the image, at `image`.
+// Writes rows `top` to `bottom` - 1 of a channel of the image, at `image`, as the sums of its patches: an array of (16
+// numbers, `next` places from row `low` of the map on).
 CG_V4_INLINE void add_up(const Patches& s, const float* patches, int64_t next, int64_t low, int64_t top, int64_t bottom,
                          float bias, float* image) {
   const int64_t height = s.map[0], width = s.map[1];
@@ -131,7 +131,7 @@ CG_V4 void compute(const Task& t, int64_t item) {
   const int64_t right = std::min(s.image_channels, left + t.group),
                 from_image = item / t.pieces / t.groups() * t.images;
   const int64_t top = s.image[0] * piece / t.pieces, bottom = s.image[0] * (piece + 1) / t.pieces;
-  // the rows of the map whose patches reach these rows
+  // the patches of these rows of the map reach the rows of the image from `top` to `bottom` - 1
   const int64_t low = std::max<int64_t>(0, (top + s.pad[0] - 2) / 2);
   const int64_t high = std::max(low, std::min(s.map[0], (bottom + 1 + s.pad[0]) / 2));
   const int64_t plane = s.map[0] * s.map[1], pixels = s.image[0] * s.image[1], places = (high - low) * s.map[1];
@@ -147,7 +147,7 @@ CG_V4 void compute(const Task& t, int64_t item) {
     const int64_t end = std::min(channels, from + kDepth);
     for (int64_t c = left; c < right; ++c) {
       const float* const w = t.w + from * next_w + c * kNumbers;
-      // what is multiplied after this group of filters
+      // the filters that are multiplied after this group
       const int64_t row = (c - left) * kDepth / t.group + (end < channels ? end : 0);
       const float* const ahead = t.w + row * next_w + (end < channels ? left : right) * kNumbers;
       float* y = sums.get() + (c - left) * of_channel;

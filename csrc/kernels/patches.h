@@ -12,8 +12,8 @@ struct Patches {
   int64_t image[2], map[2], pad[2];  // heights and widths; the map has all positions inside the padded image
 };
 
-// Whether the processor has the instructions, and this takes less time than other ways. `patches` must not be called
-// otherwise.
+// Whether the processor has the instructions that `patches` needs, and `patches` takes less time than other ways.
+// Otherwise `patches` must not be called.
 bool patches_fit(const Patches& s);
 
 // image = the transposed convolution of `map` (batch, map channels, ...) with w (map channels, image channels, 4, 4),

@@ -13,8 +13,8 @@ struct Taps {
   int64_t image[2], map[2], filter[2], stride[2], pad[2], dilate[2];  // heights and widths
 };
 
-// Whether the processor has the instructions, and this takes less time than oneDNN. The functions below must not be
-// called otherwise.
+// Whether the processor has the instructions that the functions below need, and they take less time than oneDNN.
+// Otherwise they must not be called.
 bool taps_fit(const Taps& s);
 
 // How many floats the function for `sought` needs to work in.

@@ -1,6 +1,6 @@
-// The loops of taps.cpp, for processors with AVX-512. Arrays to work in have the axes (blocks of 16 channels, rows,
-// columns, images, 16 channels), filters (blocks of the result's channels, numbers of a filter, channels that are
-// summed, 16 channels).
+// The loops of taps.cpp, for processors with AVX-512. They work on rearranged arrays: images and maps have the axes
+// (blocks of 16 channels, rows, columns, images, 16 channels), filters (blocks of the result's channels, numbers of a
+// filter, channels that are summed, 16 channels of the result).
 #pragma once
 #include "kernels/taps.h"
 #include "kernels/tile_parts.h"
@@ -12,7 +12,7 @@ using tiles::channels_of;
 using tiles::L;
 using tiles::V;
 
-// The rows of a blocked array that are in memory.
+// The rows `low` to `high` - 1 of a rearranged image or map, which are in memory.
 struct Rows {
   float* data = nullptr;
   int64_t low = 0, high = 0, columns = 0, images = 0;
@@ -25,14 +25,14 @@ struct Rows {
 
 struct Task {
   Taps s;
-  bool turned = false;                // the image is sought: the result's channels are the second axis of w
+  bool turned = false;                // the result is the image, whose channels are the second axis of w
   int64_t in = 0, out = 0;            // channels that are summed, and channels of the result
   int64_t next_in = 0, next_out = 0;  // the distances of their filters in w
   const float *x = nullptr, *gy = nullptr, *w = nullptr, *bias = nullptr;
   float *y = nullptr, *filters = nullptr;
-  Rows from, to;  // what is summed, and the result, whose blocks are those of the group; for filters image and map
-  int64_t left = 0, right = 0;  // the blocks of `out` whose filters are in memory
-  bool add = false;             // to the gradients of filters from other parts
+  Rows from, to;  // the array that is summed, and the group's blocks of the result; for filters the image and the map
+  int64_t left = 0, right = 0;  // the group: the blocks of `out` whose filters are in memory
+  bool add = false;             // gradients of filters are added to those of the parts before
 
   int64_t numbers() const { return s.filter[0] * s.filter[1]; }
   int64_t filter_distance() const { return tiles::distance(numbers() * blocks(in) * L); }
@@ -50,7 +50,7 @@ struct Task {
   }
 };
 
-// One image's channels of a block, from C order.
+// Copies a block of one image's channels from an array in C order to `rows`.
 CG_INLINE void spread(const float* x, int64_t channels, int64_t height, const Rows& rows, const Task& t, int64_t item) {
   const int64_t block = item / rows.images, n = item % rows.images, count = (rows.high - rows.low) * rows.columns;
   float* const to = rows.at(block, rows.low, 0) + n * L;
@@ -62,15 +62,15 @@ CG_INLINE void spread(const float* x, int64_t channels, int64_t height, const Ro
   lanes::gather(x + (n * channels + block * L) * plane + rows.low * rows.columns, x + t.s.batch * channels * plane,
                 plane, channels_of(channels, block), count, {to, 1, rows.images});
 }
-// What is summed.
+// Rearranges the array that is summed.
 CG_INLINE void sources(const Task& t, int64_t item) {
   const int64_t height = t.turned ? t.s.map[0] : t.s.image[0];
   spread(t.x, t.in, height, t.from, t, item);
 }
-// The gradient of the map, for that of filters.
+// Rearranges the gradient of the map, from which that of the filters is computed.
 CG_INLINE void maps(const Task& t, int64_t item) { spread(t.gy, t.out, t.s.map[0], t.to, t, item); }
 
-// The filters of a block of `out` and a block of `in`.
+// Rearranges the filters of a block of `out` and a block of `in`.
 CG_INLINE void filters(const Task& t, int64_t item) {
   const int64_t block = t.left + item / blocks(t.in), from = item % blocks(t.in), numbers = t.numbers();
   const int channels = channels_of(t.out, block), given = channels_of(t.in, from);
@@ -96,7 +96,7 @@ CG_INLINE void filters(const Task& t, int64_t item) {
         std::memcpy(t.filter(block, k + i) + (from * L + c) * L, some + i * L, sizeof(V));
     }
 }
-// The reverse, for the gradients of filters.
+// Writes the rearranged gradients of filters into an array in C order.
 CG_INLINE void filter_grads(const Task& t, int64_t item) {
   const int64_t block = t.left + item / blocks(t.in), from = item % blocks(t.in), numbers = t.numbers();
   const int given = channels_of(t.in, from);
@@ -109,8 +109,8 @@ CG_INLINE void filter_grads(const Task& t, int64_t item) {
                  t.y + block * L * t.next_out + from * L * numbers);
 }
 
-// The products for a row of the result, of one or two blocks: R images at a time. 256 channels of one number of the
-// filters stay in the nearest cache.
+// Adds the products for a row of one or two blocks of the result, R images at a time. For each number of the filters,
+// 256 of the channels that are summed are taken at a time, whose filters stay in the nearest cache.
 template <int R, int M>
 CG_INLINE void multiply_row(const Task& t, int64_t row, int64_t block) {
   constexpr int64_t kBlocks = 16;
@@ -134,7 +134,7 @@ CG_INLINE void multiply_row(const Task& t, int64_t row, int64_t block) {
       }
   }
 }
-// A row of a pair of the group's blocks.
+// Computes a row of two of the group's blocks.
 template <int R>
 CG_INLINE void multiply(const Task& t, int64_t item) {
   const int64_t rows = t.to.high - t.to.low, row = t.to.low + item % rows, block = t.left + item / rows * 2;
@@ -147,7 +147,7 @@ CG_INLINE void multiply(const Task& t, int64_t item) {
   if (blocks == 2) return multiply_row<R, 2>(t, row, block);
   multiply_row<R, 1>(t, row, block);
 }
-// An image's channels of one of the group's blocks, into C order.
+// Copies one of the group's blocks of an image's channels to the result in C order.
 CG_INLINE void results(const Task& t, int64_t item) {
   const int64_t block = t.left + item / t.s.batch, n = item % t.s.batch;
   const int64_t height = t.turned ? t.s.image[0] : t.s.map[0], plane = height * t.to.columns;
@@ -156,7 +156,8 @@ CG_INLINE void results(const Task& t, int64_t item) {
                  t.y + (n * t.out + block * L) * plane + t.to.low * t.to.columns);
 }
 
-// The gradient of one number of the filters of one or two blocks of the map, R channels of the image at a time.
+// Computes the gradient of one number of the filters of one or two blocks of the map, for R channels of the image at a
+// time.
 template <int R, int M>
 CG_INLINE void multiply_number(const Task& t, int64_t number, int64_t block) {
   const int64_t i = number / t.s.filter[1], j = number % t.s.filter[1], images = t.from.images;
@@ -176,7 +177,7 @@ CG_INLINE void multiply_number(const Task& t, int64_t number, int64_t block) {
       lanes::write(sum, t.filter(block, number) + (b * L + c) * L, t.filter_distance(), t.add);
     }
 }
-// A number of the filters of a pair of the group's blocks.
+// Computes the gradient of one number of the filters of two of the group's blocks.
 template <int R>
 CG_INLINE void multiply_filters(const Task& t, int64_t item) {
   const int64_t numbers = t.numbers(), number = item % numbers, block = t.left + item / numbers * 2;

@@ -29,7 +29,8 @@ CG_INLINE V bias_of(const float* bias, int64_t channels, int64_t block) {
   return r;
 }
 
-// Calls f() for parts of 0 to `all` - 1, of at most `step`: from `first` to `last` - 1.
+// Divides 0 to `all` - 1 into parts of at most `step` numbers, and calls f() for each after setting `first` and `last`:
+// the part is `first` to `last` - 1.
 template <class F>
 void each_range(int64_t all, int64_t step, int64_t& first, int64_t& last, F&& f) {
   for (first = 0; first < all; first = last) {
@@ -37,7 +38,8 @@ void each_range(int64_t all, int64_t step, int64_t& first, int64_t& last, F&& f)
     f();
   }
 }
-// Of loops that compute `unit` items at a time, those that compute the fewest beyond the `n` that are wanted.
+// Each of the loops computes `unit` items at a time. Returns the loops that compute the fewest items beyond the `n`
+// that are wanted.
 template <class Loops, size_t count>
 const Loops& fitting(const Loops (&all)[count], int64_t n) {
   const Loops* best = all;
@@ -45,8 +47,8 @@ const Loops& fitting(const Loops (&all)[count], int64_t n) {
     if (rounded(n, some.unit) < rounded(n, best->unit)) best = &some;
   return *best;
 }
-// Calls f<N>(place, block), or f<1> twice, for a place of a tile and two of a group's blocks, `left` to `right` - 1:
-// item / pairs and the pair item % pairs.
+// Calls f for a place of a tile and two neighbouring blocks of the group `left` to `right` - 1: f<2>(place, block), or
+// f<1> for each block if N is 1 or the group ends after the first. Item i is the pair i % pairs at place i / pairs.
 template <int N, class F>
 CG_INLINE void at_place(int64_t left, int64_t right, int64_t item, F&& f) {
   const int64_t pairs = (right - left + 1) / 2, block = left + item % pairs * 2;

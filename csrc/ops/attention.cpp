@@ -93,7 +93,8 @@ void each_head(const Tensor& x, F&& f) {
   }
 }
 
-// Numbers from one row to the next. A single row can have any stride, and BLAS refuses one that is less than the row.
+// How many numbers lie between the beginnings of two rows. A single row can have any stride, but BLAS refuses a stride
+// that is less than the length of a row.
 int64_t row(const Tensor& x) { return std::max(x.stride(-2), x.size(-1)); }
 
 // The arguments of the kernels, and the tensors that they point to.

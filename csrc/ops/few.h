@@ -35,7 +35,7 @@ inline bool takes(const at::Tensor& t) {
          (t.scalar_type() == at::kFloat || t.scalar_type() == at::kDouble) && t.numel() <= kMost && t.is_contiguous();
 }
 
-// A view of memory of `t`, for which takes(t) holds and nobody watches: ATen takes ten times as long to make one.
+// A view of the memory of `t`; takes(t) and nobody_watches() must hold. ATen takes ten times as long to make one.
 inline at::Tensor view_of(const at::Tensor& t, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset) {
   at::Tensor y = at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(t.storage()), t.key_set(),
                                                           t.dtype());
@@ -49,7 +49,7 @@ inline at::Tensor view_of(const at::Tensor& t, at::IntArrayRef sizes) {
     strides[i] = n;
   return view_of(t, sizes, strides, 0);
 }
-// at::empty(sizes, like.options()), which takes twice as long.
+// The same as at::empty(sizes, like.options()), in half the time.
 inline at::Tensor empty(at::IntArrayRef sizes, const at::Tensor& like) {
   if (like.device().is_cpu() && nobody_watches())
     return at::detail::empty_cpu(sizes, like.scalar_type(), /*pin_memory=*/false, std::nullopt);

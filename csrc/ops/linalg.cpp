@@ -21,7 +21,7 @@ namespace {
 
 template <class T>
 T inverse(const T& x);
-// One number per matrix, or a matrix for each, without the numbers.
+// Results without values, of which only the shape is wanted: a matrix for each matrix, or a number for each.
 Tensor infer_matrices(const char* op, const Tensor& x) {
   check_square(op, x);
   return hollow(x);

@@ -51,8 +51,8 @@ struct MatMul {
     }
     return y;
   }
-  // The product of matrices or of batches of them without its numbers; undefined where at::matmul has to tell the
-  // shape, or the error.
+  // The product of matrices or of batches of them as a tensor without values, which only tells the shape. Undefined
+  // where at::matmul has to find the shape or raise the error.
   static Tensor shape_of(const Tensor& a, const Tensor& b) {
     if (a.dim() < 2 || b.dim() < 2 || a.size(-1) != b.size(-2)) return {};
     const auto batches = [](const Tensor& x) { return x.sizes().slice(0, x.dim() - 2); };
@@ -146,11 +146,11 @@ CG_OP("linear", Linear, "x @ w.T + b for x (batch, in), w (out, in), b (out,).")
 }  // namespace
 
 Var matmul(const Var& a, const Var& b) { return run(MatMul{}, a, b); }
-// to = the sum of the rows b, or with `more` to plus this sum.
+// Writes the sum of the rows of b into `to`; with `more` adds it there. Returns false if ATen has to compute.
 static bool sum_rows(const Tensor& to, const Tensor& b, bool more) {
   if (!kernels::raw(to, b) || b.dim() != 2 || !b.is_contiguous() || to.numel() != b.size(1)) return false;
   kernels::with_dtype(b, [&]<class T>(T) {
-    constexpr int64_t kColumns = 1024;  // whose sums stay in the cache
+    constexpr int64_t kColumns = 1024;  // the sums of so many columns stay in the cache
     const auto plus = [](auto x, auto y) CG_EACH { return x + y; };
     for (int64_t j = 0; j < b.size(1); j += kColumns) {
       T sums[kColumns] = {};

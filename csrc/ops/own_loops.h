@@ -5,12 +5,14 @@
 
 namespace cg {
 
-// Whether `t` is an ordinary contiguous tensor of floats or doubles in main memory, and ATen would only compute.
+// Whether `t` is an ordinary contiguous tensor of floats or doubles in main memory, and a call of ATen would be neither
+// recorded nor traced nor profiled.
 inline bool own_loops_take(const at::Tensor& t) {
   return kernels::raw(t) && t.is_contiguous() && few::nobody_watches();
 }
 
-// Writes f of the elements into y, which may be one of xs; false: ATen has to compute.
+// Writes f of the elements of `xs` into y, which may be one of them. Returns false, and writes nothing, if ATen has to
+// compute.
 template <class F, class... X>
 bool map_into(F f, const at::Tensor& y, const X&... xs) {
   const auto alike = [&](const at::Tensor& t) {

@@ -75,9 +75,9 @@ CG_OP("lstm", LSTM,
       "second axis of x, or with `order`, such as ifao, in four blocks in this order. If c has more samples than x, "
       "the sequences of the others have ended, and their c is copied.")
 
-// The gates of nnabla's PF.lstm_cell, which a graph shows as nine functions (python/joined.h). tanh(c') is saved:
-// were it computed again from c, a program that writes into c before backward would change it, which the functions
-// read.
+// The gates of nnabla's PF.lstm_cell, which a graph shows as nine functions (python/joined.h). tanh(c') is saved, as
+// the functions save it. If it were computed again from c, a program that writes into c before backward would change
+// the gradients.
 struct LSTMParts {
   static constexpr Mask saves = in_bit(0) | in_bit(1) | out_bit(2);
   static constexpr const char* kOrder = "iofa";
@@ -119,7 +119,7 @@ struct LSTMParts {
   void backward(Ctx<Tensor>& ctx) {
     const Tensor c = ctx.in(0), x = ctx.in(1), bent = ctx.out(2), of_cell = of_next(ctx);
     Tensor gc, gx;
-    check(c, x);  // a program may have replaced them since
+    check(c, x);  // a program may have replaced the arrays since forward
     const auto fits = [&](const Tensor& g) {
       return !g.defined() || (g.scalar_type() == at::kFloat && kernels::raw(g) && g.sizes() == c.sizes());
     };

@@ -52,8 +52,8 @@ bool has_context(PyObject* array) {
   return attribute(array, name).get() != Py_None;
 }
 
-// Calls take(name, array) for the parameters of a Gluon block, a dict, until it returns false. False: it did, or an
-// array is not initialized, or a context is noted at it.
+// Calls take(name, array) for each parameter in the dict of a Gluon block. Stops and returns false if `take` returns
+// false, or if a parameter is not initialized or its array has a noted context.
 template <class F>
 bool each_parameter(PyObject* parameters, const Frontend* f, F&& take) {
   static PyObject* const one = PyUnicode_InternFromString("_one");
@@ -69,7 +69,7 @@ bool each_parameter(PyObject* parameters, const Frontend* f, F&& take) {
   }
   return true;
 }
-// Whether x is an array in main memory at which no context is noted, and none of `others` is a symbol.
+// Whether x is an array in main memory without a noted context, and none of `others` is a symbol.
 template <class Others>
 bool is_plain_input(PyObject* x, const Frontend* f, const Others& others, PyObject* symbols) {
   if (!PyObject_TypeCheck(x, reinterpret_cast<PyTypeObject*>(f->variable_class))) return false;

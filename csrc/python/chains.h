@@ -8,8 +8,8 @@ namespace cg::py {
 
 struct ChainStep {
   const OpInfo* op;
-  c10::SmallVector<size_t, 4> inputs;       // numbers of values
-  std::vector<std::pair<size_t, Obj>> set;  // indices and values of parameters
+  c10::SmallVector<size_t, 4> inputs;       // the numbers of the values that the step reads
+  std::vector<std::pair<size_t, Obj>> set;  // indices and values of the parameters that the chain sets
   Obj spec, arguments;                      // the frontend's description of the function; null: none
 };
 struct Chain {

@@ -7,7 +7,7 @@ namespace cg::py {
 
 VariableNode& node_of_object(PyObject* o) {
   auto& n = as_variable(o)->v.node;
-  if (!n || !n->deferred) fail(PyExc_TypeError, "%s: this Variable was not initialised", Py_TYPE(o)->tp_name);
+  if (!n || !n->deferred) fail(PyExc_TypeError, "%s: this Variable was not initialized", Py_TYPE(o)->tp_name);
   return *n;
 }
 

@@ -13,7 +13,7 @@ int RunningPass::count_ = 0;
 
 namespace {
 
-// What the function of such an op has as its info.
+// The `info` of such an op: what is needed to put the chain's functions in its place.
 struct Joined : Pinned {
   FunctionNode* const f;
   const Chain& chain;
@@ -75,10 +75,10 @@ void separate(FunctionNode& f) {
   const Ref<FunctionNode> self(&f);
   const Obj info = Obj::steal(static_cast<PyObject*>(std::exchange(f.call->info, nullptr)));
   Joined& joined = *static_cast<Joined*>(PyCapsule_GetPointer(info.get(), kJoined));
-  joined.leave();  // first: another thread, or a finalizer, may look at the graph in the middle of this
+  joined.leave();  // at the beginning: another thread or a finalizer may call separate_all() in the middle of this
   const Chain& chain = joined.chain;
   const ChainStep& whole = *chain.joined;
-  if (f.inputs.size() != whole.inputs.size()) return;  // it was cut off from its inputs
+  if (f.inputs.size() != whole.inputs.size()) return;  // the program has cut it off from its inputs
   const auto has_values = [](const Ref<VariableNode>& x) {
     const Array& a = *x->deferred->store->data;
     return !a.cleared && a.touched;

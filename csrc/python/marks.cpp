@@ -106,7 +106,8 @@ Obj unaliased(PyObject* y, PyObject* const* inputs, Py_ssize_t n) {
     }
     if (!is_variable(inputs[i])) continue;
     const at::Tensor& x = as_variable(inputs[i])->v.data;
-    if (inputs[i] != y && (is_unread(x) || is_unread(v->v.data))) continue;  // such an array has its own memory
+    // an array whose values come later shares no memory
+    if (inputs[i] != y && (is_unread(x) || is_unread(v->v.data))) continue;
     if (!x.has_storage() || !x.storage().is_alias_of(v->v.data.storage()) || v->v.data.numel() == 0) continue;
     if (inputs[i] == y) {  // the input itself
       static const OpInfo* copy = find_op("copy");
@@ -134,8 +135,8 @@ PyObject* own(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return tuple_of(PyTuple_GET_SIZE(y), item).release();
 }
 
-// uses(variables): what passes do with the gradient of each, as bytes: 0 nothing, 1 they leave it, 2 they write it to
-// an array, 3 they add it to one.
+// uses(variables): a byte for each variable, which says what passes do with its gradient: 0 they compute none, 1 they
+// store it in the variable, 2 they write it into an array of the program, 3 they add it to such an array.
 PyObject* uses(PyObject*, PyObject* o) {
   const Items variables(o, "variables");
   std::string found;

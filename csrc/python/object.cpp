@@ -61,7 +61,7 @@ PyObject* out_of_memory_error() {
 }
 
 static PyObject* type_of_error(const std::exception& e) {
-  // On the CPU torch raises an ordinary error.
+  // Where the CPU has no memory, torch raises c10::Error, which only its text distinguishes from other errors.
   if (const auto* torchs = dynamic_cast<const c10::Error*>(&e))
     if (dynamic_cast<const c10::OutOfMemoryError*>(&e) ||
         std::strstr(torchs->what_without_backtrace(), "DefaultCPUAllocator: can't allocate"))

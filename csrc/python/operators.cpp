@@ -125,7 +125,7 @@ PyObject* subscript(PyObject* o, PyObject* key) {
     if (PyObject* fn = PyDict_GetItemString(v->frontend->fallbacks, "getitem"))
       return PyObject_CallFunctionObjArgs(fn, o, key, nullptr);
   static const OpInfo* op = find_op("get_item");
-  if (!tensor_of(v).defined()) fail(PyExc_ValueError, "an uninitialised Variable cannot be indexed");
+  if (!tensor_of(v).defined()) fail(PyExc_ValueError, "an uninitialized Variable cannot be indexed");
   Ref<FunctionNode> node(op->create());
   parse_param(op->params[0], key, op->params[0].address(node->params()));
   const Var in[] = {var_of(v)};

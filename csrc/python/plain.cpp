@@ -52,9 +52,9 @@ PyObject* take_parameter(PyObject*, PyObject* const* args, Py_ssize_t) {
   return taken.release();
 }
 
-// call_layer(frontend, module, scope, f, args, kwargs): f(*args, **kwargs) while module.current_scope is the scope
-// named by kwargs["name"], which is taken out of kwargs, and in it `scope`. NotImplemented if one of them does not
-// exist, or if an argument is another frontend's.
+// call_layer(frontend, module, scope, f, args, kwargs): f(*args, **kwargs), while module.current_scope is the scope
+// `scope` inside the scope that kwargs["name"] names; `name` is taken out of kwargs. NotImplemented if one of the two
+// scopes does not exist, or if an argument belongs to another frontend.
 PyObject* call_layer(PyObject*, PyObject* const* args, Py_ssize_t) {
   static PyObject *const current = PyUnicode_InternFromString("current_scope"), *const name =
                                                                                     PyUnicode_InternFromString("name");

@@ -117,7 +117,7 @@ PyObject* run_tape(PyObject*, PyObject* const* args, Py_ssize_t) {
   held.push_back(unwrap_tensor(args[3], "workspace"));
   for (PyObject* o : Items(args[4], "inputs")) {
     const at::Tensor& x = unwrap_tensor(o, "inputs");
-    held.push_back(x.is_neg() ? x.resolve_neg() : x);  // loops read the memory
+    held.push_back(x.is_neg() ? x.resolve_neg() : x);  // loops read the memory, which does not contain the sign
   }
   Obj outputs = Obj::borrow(args[5]);
   if (args[5] == Py_None) {

@@ -207,7 +207,7 @@ void retain_data(PyObject* o, PyObject*) { node_of(self_of(o))->retain_data(tens
 
 PyObject* copied_array(PyObject* o, PyObject*) {
   const at::Tensor& t = tensor_of(self_of(o));
-  if (!t.defined()) fail(PyExc_ValueError, "an uninitialised Variable has no values");
+  if (!t.defined()) fail(PyExc_ValueError, "an uninitialized Variable has no values");
   return array_of_tensor(t.is_cpu() ? t.clone(at::MemoryFormat::Contiguous) : t.cpu());
 }
 

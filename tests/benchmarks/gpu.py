@@ -337,8 +337,8 @@ def main() -> int:
         prog="python -m tests.benchmarks.gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the rows as a table for docs/kernels.md")
-    parser.add_argument("--only", nargs="+", choices=SECTIONS, help="some sections")
-    parser.add_argument("--try-on-cpu", action="store_true")
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, help="measure these sections only")
+    parser.add_argument("--try-on-cpu", action="store_true", help="run everything but `graph` on the CPU, as a test")
     args = parser.parse_args()
     if args.try_on_cpu:
         sizes, where = Sizes("cpu", 10_000, 1000, 1), f"on the CPU, tiny sizes ({platform.machine()}): no figures"

@@ -2,11 +2,12 @@
 
 `links` and `blocks` are the layers of Chainer and Gluon, which are made and called with the drawn arguments. The names
 are read from the modules, so new functions are included. Each function is called with many patterns of arguments until
-it accepts some, and with those of the example in its docstring; their arrays are then replaced by every kind of array
-below, and changed one at a time: other lengths, dtypes and numbers (labels, lengths and indices out of range). Results
-are differentiated. A call may raise an error or return numbers. Reported are calls that end the process, take longer
-than SECONDS, raise errors that no caller can use (SystemError, torch's internal asserts, ...), or leave reference
-cycles of exceptions. Calls run in a child process; after a crash, a new child continues with the next function.
+it accepts some, and with those of the example in its docstring. Then the arrays of these calls are replaced by 22 kinds
+of arrays, and changed one at a time: other lengths, dtypes and numbers (labels, lengths and indices out of range).
+Results are differentiated. A call may raise an error or return numbers. The command reports calls that end the process,
+take longer than 20 seconds, raise errors that no caller can use (SystemError, torch's internal asserts, ...), or leave
+reference cycles of exceptions. Calls run in a child process; after a crash, a new child continues with the next
+function.
 """
 
 from __future__ import annotations
@@ -503,10 +504,10 @@ def run(name: str, share: float = 1.0, tries: int = 200, only: str = "") -> tupl
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.core.edge_arrays", description=__doc__)
-    parser.add_argument("frontend", choices=MODULES)
-    parser.add_argument("--share", type=float, default=1, help="of the calls, from 0 to 1")
-    parser.add_argument("--tries", type=int, default=200, help="to find arguments that a function takes")
-    parser.add_argument("--only", default="", help="functions whose names hold this")
+    parser.add_argument("frontend", choices=MODULES, help="whose functions or layers are called")
+    parser.add_argument("--share", type=float, default=1, help="the share of the calls that run, from 0 to 1 (1)")
+    parser.add_argument("--tries", type=int, default=200, help="patterns of arguments to try for each function (200)")
+    parser.add_argument("--only", default="", help="only functions whose names contain this text")
     args = parser.parse_args()
     count, made, told = run(args.frontend, args.share, args.tries, args.only)
     found = [line for line in told if line.startswith(FAULTS)]

@@ -1,8 +1,8 @@
 """Ctrl-C at random times of training steps: `python -m tests.core.interrupts chainer 10000`, or `nnabla`, `mxnet`.
 
 Another process sends SIGINTs. Each must reach the program as KeyboardInterrupt. Afterwards modes, hooks and scopes must
-be as before; each array of the parameters and states must be that before or that after the interrupted call; and the
-next step must give the numbers of an undisturbed run.
+be as before; each array of the parameters and states must have its value from before or after the interrupted call; and
+the next step must give the numbers of an undisturbed run.
 """
 
 from __future__ import annotations
@@ -197,10 +197,10 @@ class Interrupted:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.core.interrupts", description=__doc__)
-    parser.add_argument("frontend", choices=OF)
-    parser.add_argument("count", type=int, nargs="?", default=10_000)
-    parser.add_argument("--minutes", type=float, default=10, help="ends earlier after so long")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("frontend", choices=OF, help="whose programs are interrupted")
+    parser.add_argument("count", type=int, nargs="?", default=10_000, help="number of interrupts (10000)")
+    parser.add_argument("--minutes", type=float, default=10, help="end after so many minutes at the latest (10)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the times of the interrupts (0)")
     args = parser.parse_args()
     ends, faults = time.monotonic() + args.minutes * 60, collections.Counter[str]()
     with Interrupted(args.frontend, args.seed) as run:

@@ -1,6 +1,6 @@
 """Every function that saves a file, by name, with one that reads the file back.
 
-`python -m tests.core.savers FOLDER 100` kills each of them 100 times.
+`python -m tests.core.savers FOLDER 100` saves files in FOLDER, and kills each of these functions 100 times.
 """
 
 import json
@@ -194,4 +194,6 @@ def main(folder: str, times: int) -> int:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3 or not sys.argv[2].isdigit():
+        sys.exit(f"usage: python -m tests.core.savers FOLDER TIMES\n\n{__doc__}")
     sys.exit(main(sys.argv[1], int(sys.argv[2])))

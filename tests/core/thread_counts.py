@@ -118,6 +118,8 @@ def main(ops):
         torch.set_num_threads(threads)
     kept = sum(any(labels.values()) for labels in differs.values())
     print(f"{len(ran)} ops ran on large arrays; {len(differs)} differ, with deterministic algorithms {kept}")
+    if not samples:
+        sys.exit(__doc__)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ class Bomb:
         return pytest.fail, ("unpickled",)
 
 
-def test_none_of_every_origin_is_recognised():
+def test_none_of_every_origin_is_recognized():
     array = np.asarray(None)
     by_protocol = [pickle.dumps(array, protocol=p) for p in range(6)]
     old_name = by_protocol[3].replace(b"numpy._core.multiarray", b"numpy.core.multiarray")

@@ -1,4 +1,7 @@
-"""`python -m tests.fuzz` reads mutants by every reader and prints what came of it; `make fuzz` calls it."""
+"""Gives damaged files to every reader of files, and prints what the readers did (`make fuzz`).
+
+docs/reliability.md says what a reader must not do, and what was run.
+"""
 
 import argparse
 import sys
@@ -8,12 +11,12 @@ from tests.fuzz import readers, worker
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("readers", nargs="*", help="names of readers, or beginnings of names; all where none is given")
-    parser.add_argument("--count", type=int, default=20_000, help="mutants for each reader")
-    parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--peer", default="", help="a Python that has the original, which reads them instead")
-    parser.add_argument("--show", type=int, default=3, help="how many problems of a kind to print")
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("readers", nargs="*", help="names of readers, or beginnings of names (all readers)")
+    parser.add_argument("--count", type=int, default=20_000, help="number of damaged files for each reader (20000)")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first damaged file (0)")
+    parser.add_argument("--peer", default="", help="a Python that has the original, which reads the files instead")
+    parser.add_argument("--show", type=int, default=3, help="how many problems of each kind are printed (3)")
     args = parser.parse_args()
     names = [n for n in readers.READERS if not args.readers or any(n.startswith(r) for r in args.readers)]
     total = found = 0
@@ -27,14 +30,14 @@ def main() -> int:
             continue
         total, found = total + taken + refused, found + len(problems)
         print(
-            f"{name}: {taken + refused} mutants, {taken} taken, {refused} refused, {time.time() - begun:.0f} s; "
+            f"{name}: {taken + refused} damaged files, {taken} read, {refused} refused, {time.time() - begun:.0f} s; "
             f"{worker.counts(problems) or 'no problem'}",
             flush=True,
         )
         for kind in worker.counts(problems):
             for problem in [p for p in problems if p.kind == kind][: args.show]:
                 print(f"    {kind}, seed {problem.seed}: {problem.words}", flush=True)
-    print(f"{total} mutants, {found} problems")
+    print(f"{total} damaged files, {found} problems")
     return int(found > 0)
 
 

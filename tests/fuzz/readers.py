@@ -45,7 +45,7 @@ def _(path):
     return Setup(lambda p: serializers.load_npz(p, target), lambda: _chainer_state(target), _CHAINER)
 
 
-@reader("chainer load_npz, uninitialised", "lazy.npz")
+@reader("chainer load_npz, uninitialized", "lazy.npz")
 def _(path):
     serializers = lib("chainer.serializers")
     serializers.save_npz(path, _net(True))

@@ -1,12 +1,12 @@
-"""Records all golden data with the originals, or what some names choose.
+"""Records what the originals compute, for the tests: all golden data, or those that names choose.
 
     python -m tests.golden [LEGACY=PYTHON] [NNABLA=PYTHON] [NAME...]
 
 LEGACY is an interpreter that has Chainer 7.8.1 and MXNet 1.9.1, NNABLA one that has nnabla 1.39.0; record.py,
 record_mxnet.py and record_nnabla.py say how to get them. Both need h5py too, and LEGACY pytest. `git diff` shows what
-came out differently; files in HDF5, .nnp and the logs in interop_files hold times, so that their bytes always do.
-Products of matrices (links.json.gz) differ in the last digit from one CPU to another, and what the census of MXNet has
-depends on whether pandas is there.
+came out differently. The bytes of HDF5 files, of .nnp files and of the logs in interop_files always differ: these files
+contain times. Products of matrices (links.json.gz) differ in the last digit from one CPU to another. What the census of
+MXNet finds depends on whether pandas is installed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Runs the docstring example of a public function or layer with another framework's Variables in place of its own.
 
 As the docstring of each public name has an example (`tests/docs`), new names are tested without further work.
-`python -m tests.interop.mixing` runs all examples and prints the differences.
+`python -m tests.interop.mixing [NAME...]` runs the examples of the names that begin with a NAME, or all, and prints the
+differences.
 """
 
 from __future__ import annotations
@@ -388,8 +389,10 @@ def main(wanted: list[str]) -> None:
             for said in found:
                 print(repr(said)[1:-1], flush=True)
             if not more:
-                print(f"{name}: nothing", flush=True)
+                print(f"{name}: the example has no array", flush=True)
     print(f"{count} runs")
+    if not count:
+        sys.exit(__doc__)
 
 
 if __name__ == "__main__":

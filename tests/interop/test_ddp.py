@@ -67,7 +67,7 @@ def batch(step):
     return torch.rand(8, 1, 3, 3, generator=torch.Generator().manual_seed(step))
 
 
-def penalised(model, x):
+def penalized(model, x):
     """A loss with the size of its gradient by the input."""
     x = x.clone().requires_grad_()
     loss = (model(x) ** 2).mean(1)
@@ -79,7 +79,7 @@ def plain(model, x):
     return (model(x) ** 2).mean()
 
 
-LOSSES = {"plain": plain, "penalised": penalised}
+LOSSES = {"plain": plain, "penalized": penalized}
 RUNS = [(name, loss) for name in MAKERS for loss in LOSSES]
 
 
@@ -131,7 +131,7 @@ def test_processes_agree(ranks, name, loss):
 @pytest.mark.parametrize("name, loss", RUNS)
 def test_gradients_are_those_of_the_batch(ranks, name, loss):
     whole, f = MAKERS[name](), LOSSES[loss]
-    if any(True for _ in whole.buffers()):  # each process normalises by its own items
+    if any(True for _ in whole.buffers()):  # each process normalizes by its own items
         expected = train(whole, lambda m, x: sum(f(m, x[rank::RANKS]) for rank in range(RANKS)) / RANKS)
     else:
         expected = train(whole, f)

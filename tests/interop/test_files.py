@@ -299,7 +299,7 @@ def test_foreign_files(extension, tmp_path):
         foreign["params"] = (GOLDEN / "gluon.params").read_bytes()
     for kind, content in foreign.items():
         if extension in ("", ".nothing") and kind in ("zip", "params"):
-            continue  # recognised by their content
+            continue  # recognized by their content
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r"a[.\w]*: expected .*(found|could not read)") as caught:
             interop.read_parameters(path)

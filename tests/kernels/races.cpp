@@ -1,5 +1,5 @@
 // Kernels' CPU loops on four threads, without torch: a program for ThreadSanitizer. The threads are std::threads, whose
-// synchronisation it knows; OpenMP's library does not tell it.
+// synchronization it knows; OpenMP's library does not tell it.
 #include <ATen/Parallel.h>
 
 #include <cstdio>

@@ -267,7 +267,7 @@ def test_softmax_output_with_out_grad_multiplies():
     np.testing.assert_allclose(data.grad.asnumpy(), expected.asnumpy(), rtol=1e-5)
 
 
-# ---- batch normalisation ---------------------------------------------------------------------------------------------
+# ---- batch normalization ---------------------------------------------------------------------------------------------
 def test_moving_statistics_change_in_backward():
     x, gamma, beta = nd.array(A(6, 2)), nd.array([2.0, 3.0]), nd.zeros(2)
     mean, var = nd.zeros(2), nd.ones(2)

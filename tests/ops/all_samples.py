@@ -40,6 +40,6 @@ SAMPLES = [s for family in FAMILIES for s in family.SAMPLES]
 
 
 def writes_inputs(sample):
-    """Whether the op updates some of its inputs in place: running statistics, quantised weights."""
+    """Whether the op updates some of its inputs in place: running statistics, quantized weights."""
     updates = any(name == "update" for name, *_ in _C.op_info(sample.op)["params"])
     return sample.op in samples_layers.WRITES or updates and sample.params.get("update", True)

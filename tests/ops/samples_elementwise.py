@@ -1,4 +1,4 @@
-"""Samples of elementwise ops, masks, losses and quantisers."""
+"""Samples of elementwise ops, masks, losses and quantizers."""
 
 import numpy as np
 import scipy.special as sp

@@ -328,12 +328,12 @@ def in_process(options):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--repos", type=pathlib.Path, required=True)
-    parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--save", type=pathlib.Path)
-    parser.add_argument("--timeout", type=int, default=400)
-    parser.add_argument("--trace", action="store_true")
+    parser.add_argument("--repos", type=pathlib.Path, required=True, help="checkouts of public programs, OWNER+NAME")
+    parser.add_argument("--only", nargs="*", default=[], help="names of programs (all)")
+    parser.add_argument("--json", type=pathlib.Path, help="write the rows to this file")
+    parser.add_argument("--save", type=pathlib.Path, help="write the sources to this folder")
+    parser.add_argument("--timeout", type=int, default=400, help="seconds for a program (400)")
+    parser.add_argument("--trace", action="store_true", help="print the traceback of a network that cannot be written")
     for name in ("driver", "frontend"):
         parser.add_argument(f"--{name}", help=argparse.SUPPRESS)
     for name in ("repo", "out"):

@@ -75,13 +75,13 @@ def main() -> None:
         description=tests.surgery.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("kind", choices=["chainer", "nnabla"])
-    parser.add_argument("--programs", type=int, default=1000, help="how many (1000)")
+    parser.add_argument("kind", choices=["chainer", "nnabla"], help="whose API the programs use")
+    parser.add_argument("--programs", type=int, default=1000, help="number of programs (1000)")
     parser.add_argument("--first", type=int, default=0, help="the first seed (0)")
-    parser.add_argument("--tame", action="store_true", help="only what the original defines")
+    parser.add_argument("--tame", action="store_true", help="only operations that the original defines")
     parser.add_argument("--peer", help="a Python with the original: programs are tame and must give its numbers")
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="at a time (one per core)")
-    parser.add_argument("--limit", type=float, default=300.0, help="seconds for 200 programs (300)")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="processes at a time (one per core)")
+    parser.add_argument("--limit", type=float, default=300.0, help="seconds that 200 programs may take (300)")
     args = parser.parse_args()
     how = "tame" if args.tame or args.peer else "wild"
     if args.peer and (said := cannot_import(args.peer, args.kind)):

@@ -161,9 +161,9 @@ def test_damaged_recordings(killed, tmp_path, capsys):
             ("meta.json", "[]", "meta.json is damaged: it holds no object"),
             ("meta.json", "{", "meta.json is damaged"),
             ("meta.json", '{"schema": 9}', "has a recording of version 9"),
-            ("events.jsonl", '[{"k": 1}]\n', "a line of events.jsonl is no event"),
-            ("events.jsonl", "[3]\n", "a line of events.jsonl is no event"),
-            ("events.jsonl", "3\n", "a line of events.jsonl is no list of events"),
+            ("events.jsonl", '[{"k": 1}]\n', "events.jsonl, line 1: expected events with the keys k, s and n"),
+            ("events.jsonl", "[3]\n", "events.jsonl, line 1: expected events with the keys k, s and n"),
+            ("events.jsonl", "3\n", "events.jsonl, line 1: expected a list of events, got int"),
             ("arrays.bin", "", "arrays.bin ends before an array"),
         ]
     ):

@@ -209,7 +209,7 @@ class ConcatWithAsyncTransfer:
 
     Args:
         stream: CuPy stream of the copies; None makes one.
-        compute_stream: CuPy stream of the computation, which then waits for the copies by events; None synchronises the
+        compute_stream: CuPy stream of the computation, which then waits for the copies by events; None synchronizes the
             device.
 
     Example:

@@ -222,7 +222,7 @@ def export(
 ) -> None:
     """Writes a model, run in evaluation mode, in Caffe's formats: the layers to `chainer_model.prototxt`, and
     the layers with their parameters to `chainer_model.caffemodel`. Linear, convolution, deconvolution, pooling, batch
-    and local response normalisation, ReLU, leaky ReLU, sigmoid, softmax, concat, reshape and addition are layers of
+    and local response normalization, ReLU, leaky ReLU, sigmoid, softmax, concat, reshape and addition are layers of
     Caffe's.
 
     Args:

@@ -58,7 +58,7 @@ class WeightHook(LinkHook):
             raise ValueError(f"Weight {self.weight_name!r} does not exist!")
 
     def _initialize_weight(self, link, x):
-        """Initialises an uninitialised weight by the shape of `x`, the link's first input."""
+        """Initializes an uninitialized weight by the shape of `x`, the link's first input."""
         if getattr(link, self.weight_name).tensor is None:
             if x is None:
                 raise ValueError(f"Weight {self.weight_name!r} has no shape yet, and there is no input to infer it.")

@@ -10,7 +10,7 @@ def bias(initial_bias, shape=None, default=0):
 
 
 def register(link, initialW, in_size, nobias, initial_bias, bias_shape):
-    """Registers W and b. W is initialised at once, by the link's `_initialize_params`, where `in_size` is
+    """Registers W and b. W is initialized at once, by the link's `_initialize_params`, where `in_size` is
     given."""
     with link.init_scope():
         link.W = variable.Parameter(initializers._get_initializer(initialW))
@@ -20,7 +20,7 @@ def register(link, initialW, in_size, nobias, initial_bias, bias_shape):
 
 
 def register_without_shapes(link, initialW, nobias, initial_bias, *sizes):
-    """Registers W and b. They are initialised at once where all `sizes` of the inputs, which determine their shapes,
+    """Registers W and b. They are initialized at once where all `sizes` of the inputs, which determine their shapes,
     are given."""
     with link.init_scope():
         link.W = variable.Parameter(initializers._get_initializer(initialW))

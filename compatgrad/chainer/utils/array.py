@@ -75,7 +75,7 @@ def as_mat(x: NdArray) -> NdArray:
 
 
 def empty_like(x: NdArray) -> NdArray:
-    """An array of the shape, dtype and array module of another, not initialised. Deprecated, with a DeprecationWarning.
+    """An array of the shape, dtype and array module of another, not initialized. Deprecated, with a DeprecationWarning.
 
     Args:
         x: the other array.

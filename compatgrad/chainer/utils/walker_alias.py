@@ -19,7 +19,7 @@ class WalkerAlias(device_resident.DeviceResident):
     stream of NumPy, or of CuPy on a GPU; a seed gives the same samples as in Chainer.
 
     Args:
-        probs: the weights, a sequence or an array of n numbers that are not negative; they are normalised to sum 1.
+        probs: the weights, a sequence or an array of n numbers that are not negative; they are normalized to sum 1.
 
     Example:
         >>> sampler = chainer.utils.WalkerAlias([0.0, 1.0, 0.0])

@@ -1,4 +1,4 @@
-"""Batch normalisation by the statistics of all processes' batches."""
+"""Batch normalization by the statistics of all processes' batches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class MultiNodeBatchNormalization(chainer.Link):
-    """Normalises by mean and variance over the batches of all processes of `comm` and over the axes that gamma lacks.
+    """Normalizes by mean and variance over the batches of all processes of `comm` and over the axes that gamma lacks.
 
     It is called with x, floating-point of shape (batch, *size, ...), and `finetune`, and returns a Variable of the
     shape and dtype of x. The moving averages `avg_mean` and `avg_var` start at 0.

@@ -1,4 +1,4 @@
-"""Batch normalisation of whole networks by the statistics of all processes."""
+"""Batch normalization of whole networks by the statistics of all processes."""
 
 from __future__ import annotations
 

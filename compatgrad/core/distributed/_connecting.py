@@ -128,7 +128,7 @@ class Board:
 
 
 def connect(launch: launching.Launch) -> tuple[Board, Any]:
-    """Initialises `torch.distributed` for all processes of the job, unless the program did. Each process must call it.
+    """Initializes `torch.distributed` for all processes of the job, unless the program did. Each process must call it.
     Returns the board, and torch's group if it is not that of all processes."""
     import torch.distributed as dist
     from torch.distributed import DistNetworkError
@@ -141,7 +141,7 @@ def connect(launch: launching.Launch) -> tuple[Board, Any]:
             raise RuntimeError(
                 f"multiprocessing started this process for rank {launch.rank}; it is not one of the {launch.size} "
                 "processes that communicate. Create communicators in the main process only, below "
-                "`if __name__ == '__main__':`, or initialise torch.distributed yourself before"
+                "`if __name__ == '__main__':`, or initialize torch.distributed yourself before"
             )
         try:
             store, folder = _store(launch)
@@ -167,7 +167,7 @@ def connect(launch: launching.Launch) -> tuple[Board, Any]:
     handle, whole = None, dist.group.WORLD
     assert whole is not None
     if all(device.type != "cpu" for device in whole._device_types):
-        # the program initialised NCCL alone; messages need the CPU, too
+        # the program initialized NCCL alone; messages need the CPU, too
         handle = dist.new_group(backend="cpu:gloo,cuda:nccl", timeout=connection_time())
         never_destroy(handle)
     never_destroy(whole)

@@ -65,7 +65,7 @@ def detect(environment: Mapping[str, str] | None = None) -> Launch:
     """Finds out from environment variables who started this process. The process connects to no other.
 
     The search is in this order: torchrun (`RANK`, `WORLD_SIZE`), Open MPI, MPICH and Intel MPI (`PMI_RANK`), MVAPICH2,
-    Slurm's srun, horovodrun. A program that has initialised `torch.distributed` is found before these.
+    Slurm's srun, horovodrun. A program that has initialized `torch.distributed` is found before these.
 
     Args:
         environment: the variables; None is `os.environ`, and then the state of `torch.distributed`, too.

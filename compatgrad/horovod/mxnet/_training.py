@@ -194,7 +194,7 @@ class DistributedTrainer(Trainer):
 
 def broadcast_parameters(params: Any, root_rank: int = 0, prefix: str | None = None) -> None:
     """Gives all processes the parameters of one. A Parameter whose shape is not known yet is sent when it is
-    initialised.
+    initialized.
 
     Args:
         params: a dict of NDArrays or Parameters, such as `Module.get_params()[0]`, or a ParameterDict.

@@ -182,7 +182,7 @@ def to_native(
     Source: `compatgrad/interop/native/native.py`; docs/leaving.md.
     """
     if train is not None and training is not None:
-        raise ValueError("to_native: train and training: expected at most one of them")
+        raise ValueError(f"to_native: expected at most one of train and training, got {train=} and {training=}")
     if isinstance(model, _C.DeferredVariable):
         own = frontend_of(model)
         model, frontend = own.function_of(model, example_inputs), own.name

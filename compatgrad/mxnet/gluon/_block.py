@@ -154,7 +154,7 @@ class Block:
 
     def _warn_of_unregistered(self):
         """Warns of blocks in lists and dicts that are attributes: such blocks are not registered."""
-        if not _C.has_containers(self.__dict__, _PLAIN, _OWN):  # nearly always
+        if not _C.has_containers(self.__dict__, _PLAIN, _OWN):  # true for most blocks, and quick to find out
             return
         known = None
 
@@ -171,7 +171,7 @@ class Block:
             return any(map(has_unknown, value))
 
         for key, value in self.__dict__.items():
-            if value.__class__ in _PLAIN or key in _OWN:  # most attributes
+            if value.__class__ in _PLAIN or key in _OWN:  # most attributes, which cannot contain blocks
                 continue
             if isinstance(value, (list, tuple, dict)) and value and not key.startswith("__"):
                 if has_unknown(value):
@@ -193,7 +193,7 @@ class Block:
     def initialize(
         self, init: Init | None = None, ctx: Contexts | None = None, verbose: bool = False, force_reinit: bool = False
     ) -> None:
-        """Initialises all parameters inside; see ParameterDict.initialize."""
+        """Initializes all parameters inside; see ParameterDict.initialize."""
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
     def cast(self, dtype: Dtype) -> None:
@@ -224,7 +224,7 @@ class Block:
     ) -> None:
         """Reads the parameters from a file of `save_parameters`, `save_params`, `export` or ParameterDict.save.
 
-        ctx: where to put parameters that are not initialised yet. allow_missing: the file may lack parameters (else
+        ctx: where to put parameters that are not initialized yet. allow_missing: the file may lack parameters (else
         AssertionError). ignore_extra: the file may have others (else ValueError). cast_dtype: where dtypes differ,
         the values of the file are cast, or, with dtype_source="saved", the parameter.
         """

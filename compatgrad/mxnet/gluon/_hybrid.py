@@ -187,7 +187,7 @@ class HybridBlock(Block):
         """Calls `hybrid_forward` with the parameters that are on the inputs' context.
 
         ValueError if there is no array or symbol among the inputs, or both; RuntimeError if parameters are
-        not initialised on the context.
+        not initialized on the context.
         """
         if self._active and not _state.hybridized:
             return self._forward_hybridized(x, args)
@@ -431,7 +431,7 @@ class HybridBlock(Block):
     def optimize_for(
         self, x: NDArray, *args: Any, backend: str | None = None, clear: bool = False, **kwargs: Any
     ) -> None:
-        """`hybridize`, and deferred parameters initialised for these inputs. No backend changes how operators run.
+        """`hybridize`, and deferred parameters initialized for these inputs. No backend changes how operators run.
 
         ValueError without a backend.
         """

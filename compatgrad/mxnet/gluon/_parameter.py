@@ -1,4 +1,4 @@
-"""Parameter: arrays on one or several contexts with gradients, initialised when their shape is known."""
+"""Parameter: arrays on one or several contexts with gradients, initialized when their shape is known."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ class Parameter:
             )
         self._trainer = trainer
 
-    # ---- initialisation ----
+    # ---- initialization ----
 
     def initialize(
         self,
@@ -241,7 +241,7 @@ class Parameter:
             self._finish_deferred_init()
 
     def _finish_deferred_init(self):
-        """Does the initialisation that waited for the shape."""
+        """Does the initialization that waited for the shape."""
         if not self._deferred_init:
             return
         init, ctx, default_init, data = self._deferred_init
@@ -467,7 +467,7 @@ class Parameter:
         return data
 
     def set_data(self, data: NDArray) -> None:
-        """Sets the value on all contexts; before the deferred initialisation, the value it will use.
+        """Sets the value on all contexts; before the deferred initialization, the value it will use.
 
         AssertionError if the shape disagrees.
         """

@@ -164,7 +164,7 @@ class SymbolBlock(HybridBlock):
             param.reset_ctx(ctx)
 
     def cast(self, dtype: Dtype) -> None:
-        """Changes the dtype of the parameters; those of batch normalisation stay float32 instead of float16."""
+        """Changes the dtype of the parameters; those of batch normalization stay float32 instead of float16."""
         super().cast(dtype)
         if np.dtype(dtype) != np.float16:
             return

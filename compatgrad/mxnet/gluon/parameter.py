@@ -159,7 +159,7 @@ class ParameterDict:
     def initialize(
         self, init: Init | None = None, ctx: Contexts | None = None, verbose: bool = False, force_reinit: bool = False
     ) -> None:
-        """Initialises all parameters on `ctx`; `init` (default: Uniform) is for parameters without an initializer."""
+        """Initializes all parameters on `ctx`; `init` (default: Uniform) is for parameters without an initializer."""
         if init is None:
             init = initializer.Uniform()
         if verbose:

@@ -157,7 +157,7 @@ class Trainer:
         self._kv_initialized = True
 
     def _init_params(self):
-        """Puts those parameters into the store that have been initialised since the last call."""
+        """Puts those parameters into the store that have been initialized since the last call."""
         waiting = []
         for param in self._params_to_init if self._kvstore is not None else ():
             if param._deferred_init:
@@ -302,11 +302,11 @@ class Trainer:
     def _make_plan(self):
         """For each context (updater, indices, gradients, arrays), with tuples over the parameters that have gradients.
 
-        Each step passes the same tuples, so that the updater can recognise them and reuse what it has prepared.
+        Each step passes the same tuples, so that the updater can recognize them and reuse what it has prepared.
         """
         for param in self._params:
             if param.grad_req != "null":
-                param._pick(param._data, list)  # raises if it is not initialised
+                param._pick(param._data, list)  # raises if it is not initialized
         trained = [(i, param) for i, param in enumerate(self._params) if param.grad_req != "null"]
         return [
             (

@@ -265,7 +265,7 @@ def colour_augmenters(
     mean: Any,
     std: Any,
 ) -> list[Augmenter]:
-    """The changes of colour that the arguments switch on; normalisation is the last one."""
+    """The changes of colour that the arguments switch on; normalization is the last one."""
     augmenters: list[Augmenter] = []
     if brightness or contrast or saturation:
         augmenters.append(ColorJitterAug(brightness, contrast, saturation))

@@ -1,4 +1,4 @@
-"""Normalisation layers."""
+"""Normalization layers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INPUTS = f"data, gamma, beta, {_STATES}"
 _OUTPUTS = "output, mean? if output_mean_var, var? if output_mean_var"
 
 
-# ---- batch normalisation ---------------------------------------------------------------------------------------------
+# ---- batch normalization ---------------------------------------------------------------------------------------------
 def _statistics(data: NDArray, axes: tuple[int, ...], eps: float) -> tuple[NDArray, NDArray]:
     """Mean and variance + eps over axes; no gradient flows through them."""
     data = op.unlink(data)

@@ -17,23 +17,23 @@ from ._graph import Node
 __all__ = ["SUMS", "Attention", "attend", "find", "fits", "split_shapes"]
 
 _attention: Callable[..., Any] = _C.op("attention")
-SUMS = ("broadcast_add", "elemwise_add")  # of two arrays
+SUMS = ("broadcast_add", "elemwise_add")  # operators that add two arrays
 _LARGE_FACTOR = 1e6
 
 
 class Attention(NamedTuple):
     """The parts of an attention whose result is that of a `batch_dot`."""
 
-    q: Node  # before it is divided
+    q: Node  # before it is divided by the square root of its length
     k: Node
     v: Node
     mask: Node | None
     between: list[Node]  # operators whose results only the next one reads, in their order
     splits: list[Node]  # of q, k and v, if each is a `Reshape` that nothing else reads
-    turned: bool  # k is (heads, depth, rows)
-    factor: float  # of the scores, without those that depend on shapes
-    by_depth: int  # how often q is divided by the square root of its row's length
-    by_rows: int  # the same of scores
+    turned: bool  # whether k has the axes (heads, depth, rows)
+    factor: float  # the product of the numbers by which scores are multiplied, without those that depend on shapes
+    by_depth: int  # how often q is divided by the square root of the length of its rows
+    by_rows: int  # how often the scores are divided by the square root of the length of their rows
 
     def scale(self, depth: int, rows: int) -> float:
         """The number by which q kᵀ is multiplied."""
@@ -84,8 +84,8 @@ def _is_softmax(node: Node) -> bool:
 
 
 def _number(node: Node) -> float | None:
-    """The number by which an operator multiplies; None for other operators, and for numbers whose products with arrays
-    may overflow or vanish, which must not be joined with others that make up for them.
+    """The number by which an operator multiplies. None for other operators, and for numbers so large or small that
+    products with them may overflow or vanish: joined with another number into one factor, they would not.
     """
     if node.op not in ("_mul_scalar", "_div_scalar"):
         return None
@@ -122,8 +122,8 @@ def _scales(node: Node, between: list[Node], only_reader: Callable[[Node], Node 
 
 
 def fits(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor | None, flat: bool) -> bool:
-    """Whether the op takes q (heads, n, d), k (heads, m, d), v (heads, m, e) and the mask, all as `batch_dot` and a
-    sum take them. The heads may have two axes, which are one for the mask if `flat`.
+    """Whether the op takes the shapes of q (heads, n, d), k (heads, m, d), v (heads, m, e) and the mask. `batch_dot`
+    and a sum take more of them. The heads may have two axes; if `flat`, the mask has one axis for both.
     """
     if not (q.dim() == k.dim() == v.dim() and q.shape[:-2] == k.shape[:-2] == v.shape[:-2]):
         return False

@@ -1,6 +1,7 @@
 """Which values of a graph may be NaN or infinite although inputs and parameters are finite and of moderate size.
 
-oneDNN's relu and clip make a number of NaN. Layers include them only behind values that are finite.
+oneDNN's relu and clip return a number where their input is NaN. So they are computed together with a layer only if the
+layer's inputs are finite for certain.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from ._graph import Node
 
 __all__ = ["moderate", "unsafe"]
 
-_LARGE_SQUARES = 1e24  # the sum of squares of inputs and parameters from which on operators compute
-_HIGHEST = 2  # the degree in the inputs up to which results are finite
-_LARGE_FACTOR = 1e10  # from which on a multiplication counts as undefined; masks often multiply by -1e9
+_LARGE_SQUARES = 1e24  # an array whose sum of squares is larger is not moderate, and the plan is not used
+_HIGHEST = 2  # results that grow faster than this power of the inputs may overflow
+_LARGE_FACTOR = 1e10  # a multiplication by a larger number may overflow; masks often multiply by -1e9
 _PRODUCTS = frozenset("""
     Convolution Deconvolution FullyConnected BatchNorm dot batch_dot elemwise_mul broadcast_mul
     _contrib_interleaved_matmul_selfatt_qk _contrib_interleaved_matmul_selfatt_valatt
@@ -34,7 +35,7 @@ _UNDEFINED = frozenset("""
 
 
 def moderate(t: torch.Tensor) -> bool:
-    """Whether all numbers are finite and none is so large that sums of products with others may overflow: infinite
+    """Whether all numbers are finite, and none is so large that sums of its products with others may overflow: infinite
     terms of both signs add up to NaN."""
     flat = t.reshape(-1)
     return float(torch.dot(flat, flat)) < _LARGE_SQUARES

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _USAGE = "python -m compatgrad report merge [OPTION ...] FILE ..."
 _DESCRIPTION = """\
-`python -m compatgrad report merge FILE ...` prints one report of one or more processes, from the .json files that they
-wrote: it adds up calls and bytes, and takes the largest value of memory and time.
+Prints one report of one or more processes, from the .json files that they wrote. Calls and bytes are added up; of
+memory and time the largest value is taken.
 
 `python -m compatgrad run --report=FILE.json train.py` writes such a file. In a program of several processes the
 environment variable COMPATGRAD_REPORT='report-{rank}.json' gives a file to each.
@@ -87,9 +87,9 @@ def report() -> Report:
 
 
 def main(arguments: list[str]) -> int:
-    more = "\n`python -m compatgrad report merge --help` lists the options.\n"
-    parser = parser_of("report", _DESCRIPTION + more, usage=_USAGE)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="merge")
+    about = "Works on the reports that processes wrote. `python -m compatgrad report merge --help` lists the options."
+    parser = parser_of("report", about, usage=_USAGE)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="merge FILE ...", title="commands")
     merge = commands.add_parser(
         "merge", help="print one report of one or more processes", usage=_USAGE, description=_DESCRIPTION,
         allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -64,14 +64,15 @@ def read(folder: Path) -> Recording:
         with open(folder / "events.jsonl") as file:
             lines = file.read().split("\n")
         if lines.pop() and meta["ended"] != "killed":  # a run that was killed may have ended within a line
-            raise ValueError("the last event is not complete")
+            raise ValueError("events.jsonl: the last event is not complete")
         groups = [json.loads(line) for line in lines]
-        if not all(isinstance(group, list) for group in groups):
-            raise ValueError("a line of events.jsonl is no list of events")
+        for number, group in enumerate(groups, 1):
+            if not isinstance(group, list):
+                raise ValueError(f"events.jsonl, line {number}: expected a list of events, got {type(group).__name__}")
+            for event in group:
+                if not isinstance(event, dict) or not {"k", "s", "n"} <= event.keys():
+                    raise ValueError(f"events.jsonl, line {number}: expected events with the keys k, s and n")
         events = [event for group in groups for event in group]
-        for event in events:
-            if not isinstance(event, dict) or not {"k", "s", "n"} <= event.keys():
-                raise ValueError("a line of events.jsonl is no event")
         arrays = (folder / "arrays.bin").read_bytes()
     except (OSError, ValueError) as error:
         raise RecordingError(f"{folder} is damaged: {error}") from None

@@ -184,17 +184,20 @@ def compare(framework, peer, seeds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("framework", choices=FRAMEWORKS)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.random_programs.training", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("framework", choices=FRAMEWORKS, help="whose API the programs use")
     parser.add_argument("--peer", help="a Python that has the original")
     parser.add_argument("--here", action="store_true", help="run on whatever this Python imports, without comparison")
-    parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--count", type=int, default=100, help="how many programs")
-    parser.add_argument("--seeds", type=int, nargs="+", help="these instead")
+    parser.add_argument("--first", type=int, default=0, help="the first seed (0)")
+    parser.add_argument("--count", type=int, default=100, help="number of programs (100)")
+    parser.add_argument("--seeds", type=int, nargs="+", help="run these seeds instead")
     parser.add_argument("--perturb", action="store_true", help="change the first parameters by a rounding error")
     parser.add_argument("--write", metavar="FOLDER", help="with --here: write the arrays before and after each step")
-    parser.add_argument("--start", metavar="FOLDER", help="with --write: take the arrays there before each step")
-    parser.add_argument("--pattern", type=int, help="with --start: with rounding errors of this pattern")
+    parser.add_argument("--start", metavar="FOLDER", help="with --write: start each step from the arrays in FOLDER")
+    parser.add_argument("--pattern", type=int, help="with --start: add rounding errors of this pattern to the arrays")
     parser.add_argument("--show", type=int, metavar="SEED", help="print one program in words")
     args = parser.parse_args()
     seeds = args.seeds or list(range(args.first, args.first + args.count))

@@ -25,7 +25,7 @@ class DiscriminativeMarginBasedClusteringLoss:
     """A loss that pulls embeddings of one instance together and pushes those of different instances apart.
 
     An instance is called with embeddings (n, c, h, w) and integer labels (n, h, w) and returns three Variables of shape
-    (): the variance, distance and regularisation terms.
+    (): the variance, distance and regularization terms.
 
     Args:
         delta_v: distance from their mean within which embeddings of an instance cost nothing.
@@ -34,7 +34,7 @@ class DiscriminativeMarginBasedClusteringLoss:
         norm: 1 or 2: the norm of distances.
         alpha: factor of the variance term.
         beta: factor of the distance term.
-        gamma: factor of the regularisation term.
+        gamma: factor of the regularization term.
 
     Raises:
         ValueError: `max_embedding_dim` is not positive, or `norm` is neither 1 nor 2.
@@ -74,7 +74,7 @@ class DiscriminativeMarginBasedClusteringLoss:
         self.norm = _NORMS[norm]
 
     def __call__(self, embeddings, labels):
-        """The weighted variance, distance and regularisation terms, of embeddings (N, C, H, W) and labels (N,
+        """The weighted variance, distance and regularization terms, of embeddings (N, C, H, W) and labels (N,
         H, W).
         """
         clusters = self.max_embedding_dim
@@ -89,7 +89,7 @@ class DiscriminativeMarginBasedClusteringLoss:
         masks = xp.stack([labels == c for c in range(1, clusters + 1)])[:, :, None].astype(embeddings.dtype)
 
         means = _sum(embeddings * masks, axis=(3, 4)) / xp.maximum(masks.sum((2, 3, 4)), 1)[:, :, None]
-        regularisation = _sum(self.norm(means, (1, 2))) / (clusters * batch)
+        regularization = _sum(self.norm(means, (1, 2))) / (clusters * batch)
 
         spread = relu(self.norm((means[:, :, :, None, None] - embeddings) * masks, 2) - self.delta_v) ** 2
         variance = _sum(_sum(spread, (1, 2, 3)) / xp.maximum(masks.sum((1, 2, 3, 4)), 1)) / clusters
@@ -97,7 +97,7 @@ class DiscriminativeMarginBasedClusteringLoss:
         first, second = xp.triu_indices(clusters, 1)
         apart = self.norm(means[first] - means[second], 2)
         distance = _sum(relu(2 * self.delta_d - apart) ** 2) / max(len(first) * batch, 1)
-        return self.alpha * variance, self.beta * distance, self.gamma * regularisation
+        return self.alpha * variance, self.beta * distance, self.gamma * regularization
 
 
 def discriminative_margin_based_clustering_loss(
@@ -122,10 +122,10 @@ def discriminative_margin_based_clustering_loss(
         norm: 1 or 2: the norm of distances.
         alpha: factor of the variance term.
         beta: factor of the distance term.
-        gamma: factor of the regularisation term.
+        gamma: factor of the regularization term.
 
     Returns:
-        Three Variables of the dtype of `embeddings` and shape (): the variance, distance and regularisation terms.
+        Three Variables of the dtype of `embeddings` and shape (): the variance, distance and regularization terms.
 
     Raises:
         ValueError: `max_embedding_dim` is not positive, or `norm` is neither 1 nor 2.

@@ -1,4 +1,4 @@
-"""Batch normalisation (Ioffe and Szegedy 2015)."""
+"""Batch normalization (Ioffe and Szegedy 2015)."""
 
 from __future__ import annotations
 

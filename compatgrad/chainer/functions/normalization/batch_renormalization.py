@@ -1,4 +1,4 @@
-"""Batch renormalisation (Ioffe 2017)."""
+"""Batch renormalization (Ioffe 2017)."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class BatchRenormalizationFunction(_composed.CallableFunction):
         return y
 
     def compose(self, x: Variable, gamma: Variable, beta: Variable) -> Variable:
-        # The corrections r and d count as constants in the gradient, so this is batch normalisation with a changed
+        # The corrections r and d count as constants in the gradient, so this is batch normalization with a changed
         # scale and shift.
         gamma, beta = gamma * self.r, beta + gamma * self._d
         return batch_normalization._batch_normalization(x, gamma, beta, self.eps, None, None, None, 0.9)
@@ -125,7 +125,7 @@ def batch_renormalization(
     decay: float = 0.9,
     update_statistics: bool = False,
 ) -> Variable:
-    """Batch normalisation whose statistics are corrected towards the running statistics.
+    """Batch normalization whose statistics are corrected towards the running statistics.
 
     Args:
         x: floating, (n, ...): n samples.

@@ -1,4 +1,4 @@
-"""Decorrelated batch normalisation: whitening of groups of channels (Huang et al. 2018)."""
+"""Decorrelated batch normalization: whitening of groups of channels (Huang et al. 2018)."""
 
 from __future__ import annotations
 

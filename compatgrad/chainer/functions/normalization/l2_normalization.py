@@ -1,4 +1,4 @@
-"""Normalisation by the L2 norm."""
+"""Normalization by the L2 norm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Local response normalisation (Krizhevsky et al. 2012, section 3.3)."""
+"""Local response normalization (Krizhevsky et al. 2012, section 3.3)."""
 
 from __future__ import annotations
 

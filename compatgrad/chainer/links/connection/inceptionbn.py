@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class InceptionBN(link.Chain):
-    """Inception module with batch normalisation after each convolution: 1x1, 3x3 and twice 3x3 convolutions and pooling
+    """Inception module with batch normalization after each convolution: 1x1, 3x3 and twice 3x3 convolutions and pooling
     in parallel; their results are joined along the channels.
 
     Inputs are floating-point arrays of shape (batch, in_channels, height, width); the result has out1 + out3 + out33 +

@@ -144,7 +144,7 @@ class BatchNormalization(link.Link):
         return decay, recomputing
 
     def forward(self, x: VariableOrArray, **kwargs: Any) -> Variable:
-        """Normalises `x` by its own statistics in training, by the running statistics otherwise. With `finetune=True`
+        """Normalizes `x` by its own statistics in training, by the running statistics otherwise. With `finetune=True`
         the running statistics become the averages over all steps since `start_finetuning`.
         """
         finetune = False

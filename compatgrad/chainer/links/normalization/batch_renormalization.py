@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class BatchRenormalization(BatchNormalization):
-    """Batch normalisation whose result in training is corrected towards the running statistics: (x - mean) / std * r +
+    """Batch normalization whose result in training is corrected towards the running statistics: (x - mean) / std * r +
     d, with r and d bounded by `rmax` and `dmax` and without gradients. Parameters and statistics are those of
     `BatchNormalization`.
 
@@ -73,7 +73,7 @@ class BatchRenormalization(BatchNormalization):
         self.d = None
 
     def forward(self, x: VariableOrArray, finetune: bool = False) -> Variable:
-        """Normalises `x`. See `BatchNormalization`."""
+        """Normalizes `x`. See `BatchNormalization`."""
         gamma = self._constant(1, x.dtype) if self.gamma is None else self.gamma
         beta = self._constant(0, x.dtype) if self.beta is None else self.beta
         mean, var = self.avg_mean, self.avg_var

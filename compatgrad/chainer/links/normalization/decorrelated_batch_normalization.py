@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DecorrelatedBatchNormalization(link.Link):
-    """Batch normalisation with ZCA whitening within `groups` of channels (https://arxiv.org/abs/1804.08450).
+    """Batch normalization with ZCA whitening within `groups` of channels (https://arxiv.org/abs/1804.08450).
 
     Persistent values: `avg_mean` (groups, C), `avg_projection` (groups, C, C) and `N`, with C = size // groups.
 
@@ -63,7 +63,7 @@ class DecorrelatedBatchNormalization(link.Link):
         super().serialize(serializer)
 
     def forward(self, x: VariableOrArray, **kwargs: Any) -> Variable:
-        """Normalises `x`, with its own statistics in training, with the running ones otherwise."""
+        """Normalizes `x`, with its own statistics in training, with the running ones otherwise."""
         (finetune,) = argument.parse_kwargs(kwargs, ("finetune", False))
         mean, projection = self.avg_mean, self.avg_projection
         if not configuration.config.train:

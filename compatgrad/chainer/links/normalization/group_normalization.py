@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class GroupNormalization(_ScaledAndShifted):
-    """Normalisation of each sample within `groups` of its channels: gamma * (x - mean) / sqrt(var + eps) + beta, with
+    """Normalization of each sample within `groups` of its channels: gamma * (x - mean) / sqrt(var + eps) + beta, with
     mean and variance over a group's channels and all positions. Inputs are floating-point arrays of shape (batch,
     size, ...).
 
@@ -54,7 +54,7 @@ class GroupNormalization(_ScaledAndShifted):
         self._set_parameters(gamma, beta, eps, size)
 
     def forward(self, x: VariableOrArray) -> Variable:
-        """Normalises the groups of each sample of `x`."""
+        """Normalizes the groups of each sample of `x`."""
         if self.gamma.tensor is None:
             if x.ndim < 2:
                 raise ValueError(

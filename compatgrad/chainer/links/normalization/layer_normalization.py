@@ -27,7 +27,7 @@ class _ScaledAndShifted(link.Link):
 
 
 class LayerNormalization(_ScaledAndShifted):
-    """Normalisation of each row: gamma * (x - mean) / sqrt(var + eps) + beta, with mean and variance over the row.
+    """Normalization of each row: gamma * (x - mean) / sqrt(var + eps) + beta, with mean and variance over the row.
     Inputs are floating-point arrays of shape (batch, size).
 
     Args:
@@ -57,7 +57,7 @@ class LayerNormalization(_ScaledAndShifted):
         self._set_parameters(gamma, beta, eps, size)
 
     def forward(self, x: VariableOrArray) -> Variable:
-        """Normalises each row of `x`."""
+        """Normalizes each row of `x`."""
         if self.gamma.tensor is None:
             self._initialize_params(utils.size_of_shape(x.shape[1:]))
         return F.layer_normalization(x, self.gamma, self.beta, self.eps)

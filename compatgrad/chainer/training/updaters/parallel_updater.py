@@ -103,7 +103,7 @@ class ParallelUpdater(standard_updater.StandardUpdater):
             with function.force_backprop_mode(), using_device(self._devices[name]):
                 losses.append(standard_updater._call(self.loss_func or model, in_arrays[name]))
         for model in models.values():
-            model.cleargrads()  # the forward pass may have initialised parameters
+            model.cleargrads()  # the forward pass may have initialized parameters
         for loss in losses:
             loss.backward(loss_scale=self.loss_scale)
         copies = self._get_copies().values()

@@ -1,4 +1,4 @@
-"""Normalisation layers."""
+"""Normalization layers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Norm(HybridBlock):
 
 
 class _BatchNorm(_Norm):
-    """Batch normalisation, with a ReLU after it if fuse_relu."""
+    """Batch normalization, with a ReLU after it if fuse_relu."""
 
     def __init__(
         self, axis: int = 1, momentum: float = 0.9, epsilon: float = 1e-05, center: bool = True, scale: bool = True,

@@ -71,7 +71,7 @@ def _find_caffemodel(name, folder):
 
 
 def _copy_normalized(conv, bn, source, conv_name, suffix):
-    # In Caffe, batch normalisation is two layers: one with the statistics, one with scale and bias.
+    # In Caffe, batch normalization is two layers: one with the statistics, one with scale and bias.
     _pretrained.copy_weights(conv, source[conv_name])
     statistics, scale = source[f"bn{suffix}"], source[f"scale{suffix}"]
     bn.avg_mean[:] = statistics.avg_mean

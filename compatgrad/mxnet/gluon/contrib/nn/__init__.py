@@ -1,3 +1,3 @@
-"""Containers of parallel branches, pixel shuffling, and normalisation over devices."""
+"""Containers of parallel branches, pixel shuffling, and normalization over devices."""
 
 from .basic_layers import *  # noqa: F403

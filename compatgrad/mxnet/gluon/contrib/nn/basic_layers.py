@@ -1,4 +1,4 @@
-"""Containers of parallel branches, pixel shuffling, and normalisation over devices."""
+"""Containers of parallel branches, pixel shuffling, and normalization over devices."""
 
 from __future__ import annotations
 

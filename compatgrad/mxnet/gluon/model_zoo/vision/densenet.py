@@ -22,13 +22,13 @@ _SPECS = {
 }
 
 
-def _normalised(*blocks):
+def _normalized(*blocks):
     return sequence(nn.BatchNorm(), nn.Activation("relu"), *blocks)
 
 
 def _layer(growth_rate, bn_size, dropout):
     # created in this order, because automatic names are numbered: each BatchNorm before its convolution
-    new = _normalised()
+    new = _normalized()
     new.add(nn.Conv2D(bn_size * growth_rate, 1, use_bias=False), nn.BatchNorm(), nn.Activation("relu"))
     new.add(nn.Conv2D(growth_rate, 3, padding=1, use_bias=False))
     if dropout:
@@ -74,7 +74,7 @@ class DenseNet(Classifier):
                 channels += number * growth_rate
                 if i != len(block_config) - 1:
                     channels //= 2
-                    transition = _normalised()
+                    transition = _normalized()
                     transition.add(nn.Conv2D(channels, 1, use_bias=False), nn.AvgPool2D(2, 2))
                     self.features.add(transition)
             self.features.add(nn.BatchNorm(), nn.Activation("relu"), nn.AvgPool2D(7), nn.Flatten())

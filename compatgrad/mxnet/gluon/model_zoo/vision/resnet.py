@@ -42,7 +42,7 @@ def _conv1x1(channels, stride=1, in_channels=0):
 
 
 class _BlockV1(HybridBlock):
-    """relu(body(x) + x), with a convolution and normalisation on x if `downsample`."""
+    """relu(body(x) + x), with a convolution and normalization on x if `downsample`."""
 
     def __init__(
         self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any
@@ -107,7 +107,7 @@ class BottleneckV1(_BlockV1):
 
 
 class _BlockV2(HybridBlock):
-    """Convolutions, each after normalisation and ReLU, and x added to the result."""
+    """Convolutions, each after normalization and ReLU, and x added to the result."""
 
     _depth = 2
 
