@@ -2,6 +2,7 @@
 // call. Each of these functions reports by False, None or NotImplemented that the arguments are not plain; the caller
 // then runs its own code in Python, which converts the arguments or raises the original's error.
 #include "python/deferred.h"
+#include "python/scopes.h"
 
 namespace cg::py {
 namespace {
@@ -71,22 +72,8 @@ PyObject* call_layer(PyObject*, PyObject* const* args, Py_ssize_t) {
   if (own && own != Py_None) scope = inner_scope(scope, own);
   if (scope) scope = inner_scope(scope, args[2]);
   if (!scope) Py_RETURN_NOTIMPLEMENTED;
-  const Obj inner = Obj::borrow(scope);
   if (own && PyDict_DelItem(keywords, name) < 0) throw PyError();
-  if (PyObject_SetAttr(module, current, inner.get()) < 0) throw PyError();
-  PyObject* const y = PyObject_Call(args[3], given, keywords);
-  PyObject *type, *error, *trace;
-  PyErr_Fetch(&type, &error, &trace);
-  Obj result;
-  if (y) result = Obj::steal(y);
-  if (PyObject_SetAttr(module, current, old.get()) < 0) {
-    Py_XDECREF(type);
-    Py_XDECREF(error);
-    Py_XDECREF(trace);
-    throw PyError();
-  }
-  PyErr_Restore(type, error, trace);
-  return result.release();
+  return call_with_attribute(module, current, scope, args[3], given, keywords);
 }
 
 }  // namespace
