@@ -7,9 +7,9 @@
 #include "core/backprop.h"
 #include "core/op.h"
 #include "kernels/denormals.h"
+#include "kernels/on_demand.h"
 #include "kernels/raw.h"
 #include "kernels/stages.h"
-#include "kernels/threads.h"
 
 namespace cg {
 
@@ -157,8 +157,12 @@ void compute(std::vector<Waiting>& all, const std::vector<bool>& kept, int share
   postponed = false;
   const auto done = std::exchange(all, {});
   const kernels::DenormalMode same(denormals);
-  kernels::in_threads(done[0].tensor.numel(), kernels::kGrain,
-                      [&](int64_t begin, int64_t end) { kernels::run_stages<T>(stages, arrays, begin, end); });
+  constexpr int64_t kItem = kernels::kGrain / 4, kTogether = 8;  // multiples of a cache line
+  const int64_t n = done[0].tensor.numel();
+  kernels::on_demand((n + kItem - 1) / kItem, kernels::kGrain / kItem, kTogether, [&](auto&& next) {
+    for (kernels::Shares::Piece piece; next(piece);)
+      kernels::run_stages<T>(stages, arrays, piece.begin * kItem, std::min(n, piece.end * kItem));
+  });
   if (shared >= 0) {
     const c10::Storage& from = done[shared].tensor.storage();
     done.back().tensor.storage().set_data_ptr_noswap(from.set_data_ptr(at::DataPtr(nullptr, at::kCPU)));

@@ -11,6 +11,7 @@
 #include "core/arithmetic.h"
 #include "core/pointer_map.h"
 #include "kernels/raw.h"
+#include "kernels/views.h"
 
 namespace cg {
 
@@ -96,7 +97,7 @@ class RowsOfLeaves : Pinned {
       append(t);
     }
     bool in(const c10::StorageImpl* memory) const { return all_.defined() && storage_of(all_) == memory; }
-    at::Tensor all() const { return copied_ ? all_.narrow(0, 0, rows_) : all_; }
+    at::Tensor all() const { return copied_ ? kernels::first_rows(all_, rows_) : all_; }
     // Whether t can be added.
     bool joins(const at::Tensor& t) const {
       if (!all_.defined() || !t.defined()) return all_.defined() == t.defined();

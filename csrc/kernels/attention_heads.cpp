@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kernels/dense_loops.h"
-#include "kernels/threads.h"
+#include "kernels/on_demand.h"
 #include "kernels/workspace.h"
 
 namespace cg::kernels {
@@ -164,12 +164,13 @@ bool attention_heads_fit(const Attention<float>& s) {
 
 void attention_heads(const Attention<float>& s, float* y) {
   const int64_t count = static_cast<int64_t>(s.heads.size()), tiles = heads::Lanes::tiles_of(s);
-  in_threads(count * tiles, std::max<int64_t>(1, kGrain / (s.m * (s.d + s.e))), [&](int64_t from, int64_t to) {
+  on_demand(count * tiles, std::max<int64_t>(1, kGrain / (s.m * (s.d + s.e))), 2 * tiles, [&](auto&& next) {
     heads::Lanes lanes(s);
-    for (int64_t i = from; i < to; ++i) {
-      const int64_t head = i / tiles, tile = i % tiles;
-      lanes.compute(s.heads[head], tile, y + (head * s.n + tile * heads::kLanes) * s.e);
-    }
+    for (Shares::Piece piece; next(piece);)
+      for (int64_t i = piece.begin; i < piece.end; ++i) {
+        const int64_t head = i / tiles, tile = i % tiles;
+        lanes.compute(s.heads[head], tile, y + (head * s.n + tile * heads::kLanes) * s.e);
+      }
   });
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/dense_loops.h"
-#include "kernels/threads.h"
+#include "kernels/on_demand.h"
 #include "kernels/workspace.h"
 
 namespace cg::kernels {
@@ -38,22 +38,22 @@ int64_t most_of(int64_t depth) {
   return vectors((depth + parts - 1) / parts) * L;
 }
 
-// The columns `first` to `last` - 1 of the rows `top` to `bottom` - 1 of the result, in one thread.
+// Computes parts of the result, in one thread.
 class Part {
  public:
-  Part(const Dense& p, int64_t top, int64_t bottom, int64_t first, int64_t last)
+  // `columns`: the most columns of a part
+  Part(const Dense& p, int64_t columns)
       : p_(p),
-        top_(top),
-        bottom_(bottom),
-        first_(first),
-        last_(last),
         most_(most_of(p.depth)),
-        panels_(most_ * kUnit * std::min(kTogether, (last - first + kUnit - 1) / kUnit), false) {}
+        panels_(most_ * kUnit * std::min(kTogether, (columns + kUnit - 1) / kUnit), false) {}
 
-  void compute() {
+  // The columns `first` to `last` - 1 of the rows `top` to `bottom` - 1. `follow`: where the columns end that are
+  // likely to be next.
+  void compute(int64_t top, int64_t bottom, int64_t first, int64_t last, int64_t follow) {
+    top_ = top, bottom_ = bottom, follow_ = follow;
     for (from_ = 0; from_ < p_.depth; from_ += most_) {
       depth_ = std::min(most_, p_.depth - from_);
-      for (int64_t c = first_; c < last_; c += kTogether * kUnit) columns(c, std::min(c + kTogether * kUnit, last_));
+      for (int64_t c = first; c < last; c += kTogether * kUnit) columns(c, std::min(c + kTogether * kUnit, last));
     }
   }
 
@@ -90,7 +90,7 @@ class Part {
                      static_cast<int>(std::min<int64_t>(L, end - c - j * L)), depth_, panel + j * L, wide * L);
   }
   const float* ahead(int64_t column) const {
-    return column < last_ && !p_.turned ? p_.w + column * p_.w_pitch + from_ : nullptr;
+    return column < follow_ && !p_.turned ? p_.w + column * p_.w_pitch + from_ : nullptr;
   }
   static void multiply_high(int high, int width, const Block& t) {
     if (high == kRows) return multiply_rows(width, t);
@@ -118,8 +118,9 @@ class Part {
   }
 
   const Dense& p_;
-  const int64_t top_, bottom_, first_, last_, most_;
+  const int64_t most_;
   const Workspace<float> panels_;
+  int64_t top_ = 0, bottom_ = 0, follow_ = 0;
   int64_t from_ = 0, depth_ = 0;  // the columns of x that are multiplied
 };
 
@@ -131,23 +132,27 @@ bool dense_fits(int64_t rows, int64_t depth, int64_t columns) {
 }
 
 void dense(const Dense& p) {
+  using dense_loops::kTogether;
   constexpr int64_t kLeast = 1 << 18;  // products from which on another thread saves time
   constexpr int64_t kPanel = dense_loops::kWidth * dense_loops::L, kRows = dense_loops::kRows;
-  // The thread that has most to do decides. To transpose w takes as long as to multiply about eight rows: a thread that
-  // computes some rows transposes all of w.
-  const auto share = [](int64_t all, int64_t unit) {
-    const int64_t units = (all + unit - 1) / unit, threads = most_threads();
-    return std::min(all, (units + threads - 1) / threads * unit);
-  };
-  const bool by_columns = share(p.columns, kPanel) * (p.rows + 8) <= p.columns * (share(p.rows, kRows) + 8);
-  const int64_t unit = by_columns ? kPanel : kRows, all = by_columns ? p.columns : p.rows;
-  const int64_t products = unit * p.depth * (by_columns ? p.rows : p.columns);
-  in_threads((all + unit - 1) / unit, std::max<int64_t>(1, kLeast / products), [&](int64_t from, int64_t to) {
-    const int64_t first = from * unit, last = std::min(to * unit, all);
-    if (by_columns)
-      dense_loops::Part(p, 0, p.rows, first, last).compute();
-    else
-      dense_loops::Part(p, first, last, 0, p.columns).compute();
+  const auto divided = [](int64_t n, int64_t by) { return (n + by - 1) / by; };
+  // Threads compute columns of all rows, or of a part of the rows if the largest share of columns would take longer. To
+  // transpose w takes as long as to multiply about eight rows, and each part of the rows does so.
+  const int64_t threads = most_threads(), panels = divided(p.columns, kPanel);
+  const int64_t few = std::min(p.rows, divided(divided(p.rows, kRows), threads) * kRows);
+  const int64_t most = std::min(p.columns, divided(panels, threads) * kPanel);
+  const int64_t rows = most * (p.rows + 8) <= p.columns * (few + 8) ? p.rows : few;
+  const int64_t least = std::max<int64_t>(1, kLeast / (kPanel * p.depth * rows));
+  // An item is a panel of a part of the rows. Sums are added in the same order in any piece and any thread.
+  on_demand(divided(p.rows, rows) * panels, least, kTogether, [&](auto&& next) {
+    dense_loops::Part part(p, p.columns);
+    for (Shares::Piece piece; next(piece);)
+      for (int64_t i = piece.begin, end; i < piece.end; i = end) {
+        const int64_t top = i / panels * rows, before = i - i % panels;
+        end = std::min(piece.end, before + panels);
+        const auto column = [&](int64_t item) { return std::min(p.columns, (item - before) * kPanel); };
+        part.compute(top, std::min(p.rows, top + rows), column(i), column(end), column(piece.follow));
+      }
   });
 }
 

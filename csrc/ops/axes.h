@@ -50,11 +50,11 @@ template <class T>
 T restore_axes(const T& y, at::IntArrayRef in_sizes, const Axes& axis, bool keepdims) {
   if (keepdims || in_sizes.empty() || !axis) {
     if (keepdims || y.dim() == static_cast<int64_t>(in_sizes.size())) return y;
-    return reshape(y, Ints(in_sizes.size(), 1));
+    return shaped(y, Ints(in_sizes.size(), 1));
   }
   Ints shape = ints(in_sizes);
   for (int64_t a : *axis) shape[wrap_axis(a, shape.size())] = 1;
-  return reshape(y, shape);
+  return shaped(y, shape);
 }
 
 // axis and keepdims, common to all reductions.

@@ -75,7 +75,7 @@ struct Channels {
     return p;
   }
   Tensor flat(const char* name, const Tensor& p) const {
-    return checked(name, p).to(dtype).reshape({sizes[1]}).contiguous();
+    return shaped(checked(name, p).to(dtype), {sizes[1]}).contiguous();
   }
   // Running or given statistics: both, or none.
   void check_pair(const char* mean_name, const Tensor& mean, const char* other_name, const Tensor& other) const {

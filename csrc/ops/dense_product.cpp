@@ -10,6 +10,7 @@
 #include "kernels/raw.h"
 #include "kernels/tape.h"
 #include "kernels/threads.h"
+#include "kernels/views.h"
 
 namespace cg {
 
@@ -151,7 +152,7 @@ Tensor fast_product(const Tensor& a, const Tensor& given, const Tensor& bias, bo
 
 Tensor product_of_rows(const Tensor& a, const Tensor& b) {
   constexpr int64_t kProducts = 1 << 14;
-  const Tensor turned = a.transpose(0, 1);
+  const Tensor turned = a.dim() == 2 ? kernels::turned(a) : a.transpose(0, 1);
   if (a.dim() == 2 && a.numel() * b.size(-1) <= kProducts)
     if (Tensor y = fast_product(turned, b); y.defined()) return y;
   return at::matmul(turned, b);

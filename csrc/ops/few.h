@@ -1,74 +1,66 @@
-// Arithmetic on small tensors without ATen.
+// Arithmetic and views without ATen, for ordinary tensors.
 //
 // ATen multiplies ten floats in some 500 ns: the products take 5 ns, the allocation of the result takes 140 ns, and
-// dispatching takes the rest. In the simple cases the loops here avoid the dispatching.
+// dispatching takes the rest. Of many numbers ATen takes as long as the loops here, but for each of its functions the
+// system maps up to half a megabyte of torch's code at the first call.
 #pragma once
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
-#include <ATen/record_function.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
-
-#include <algorithm>
 
 #include "kernels/map.h"
+#include "kernels/views.h"
 
 namespace cg::few {
 
-// Beyond these elements dispatching takes a small part of the time, and the loops gain nothing.
+// Few numbers: those of which dispatching takes a large part of the time.
 inline constexpr int64_t kMost = 8192;
 
-// Whether ATen would only compute on this thread: torch does not record, and no tracer or profiler is active.
-inline bool nobody_watches() {
-  constexpr auto unwatched = c10::DispatchKeySet({c10::DispatchKey::BackendSelect, c10::DispatchKey::ADInplaceOrView});
-  const auto keys = c10::impl::tls_local_dispatch_key_set();
-  return (keys.included_ | unwatched) == unwatched && keys.excluded_.has_all(c10::autograd_dispatch_keyset) &&
-         !at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION).has_value();
-}
-// Whether `t` is an ordinary contiguous tensor of few floats or doubles in main memory.
-inline bool takes(const at::Tensor& t) {
-  using c10::DispatchKey;
-  constexpr auto ordinary = c10::DispatchKeySet(
-      {DispatchKey::CPU, DispatchKey::ADInplaceOrView, DispatchKey::AutogradCPU, DispatchKey::AutocastCPU});
-  const auto keys = t.key_set();
-  return (keys | ordinary) == ordinary && keys.has(DispatchKey::CPU) &&
-         (t.scalar_type() == at::kFloat || t.scalar_type() == at::kDouble) && t.numel() <= kMost && t.is_contiguous();
-}
+using kernels::expanded;
+using kernels::nobody_watches;
+using kernels::ordinary;
+using kernels::view_of;
 
-// A view of the memory of `t`; takes(t) and nobody_watches() must hold. ATen takes ten times as long to make one.
-inline at::Tensor view_of(const at::Tensor& t, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset) {
-  at::Tensor y = at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(t.storage()), t.key_set(),
-                                                          t.dtype());
-  y.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides, t.storage_offset() + offset);
-  return y;
-}
-
-inline at::Tensor view_of(const at::Tensor& t, at::IntArrayRef sizes) {
-  c10::DimVector strides(sizes.size());
-  for (int64_t i = static_cast<int64_t>(sizes.size()) - 1, n = 1; i >= 0; n *= std::max<int64_t>(sizes[i--], 1))
-    strides[i] = n;
-  return view_of(t, sizes, strides, 0);
-}
-// The same as at::empty(sizes, like.options()), in half the time.
+inline bool takes(const at::Tensor& t) { return t.numel() <= kMost && ordinary(t); }
+// at::empty(sizes, like.options()), which takes twice as long.
 inline at::Tensor empty(at::IntArrayRef sizes, const at::Tensor& like) {
   if (like.device().is_cpu() && nobody_watches())
     return at::detail::empty_cpu(sizes, like.scalar_type(), /*pin_memory=*/false, std::nullopt);
   return at::empty(sizes, like.options());
 }
 
+// Whether the tensors have the shape and dtype of y, and the loops may read them.
+template <class... X>
+bool alike(const at::Tensor& y, const X&... xs) {
+  return ((ordinary(xs) && xs.scalar_type() == y.scalar_type() && xs.sizes() == y.sizes()) && ...);
+}
+namespace detail {
+template <class F, class... X>
+void loop(F f, const at::Tensor& y, const X&... xs) {
+  kernels::with_dtype(y, [&]<class T>(T) {
+    [&](T* to, const auto*... from) {
+      kernels::in_threads(y.numel(), kernels::kGrain, [&](int64_t begin, int64_t end) {
+        kernels::map_range(end - begin, to + begin, f, (from + begin)...);
+      });
+    }(y.mutable_data_ptr<T>(), xs.template const_data_ptr<T>()...);
+  });
+}
+}  // namespace detail
+
+// Writes f of the elements into y, which may be one of xs; false: ATen has to compute.
+template <class F, class... X>
+bool map_into(F f, const at::Tensor& y, const X&... xs) {
+  if (!ordinary(y) || !alike(y, xs...) || !nobody_watches()) return false;
+  detail::loop(f, y, xs...);
+  return true;
+}
 // Applies f to the elements of tensors of one shape and dtype; returns an undefined tensor if ATen has to compute.
 template <class F, class... X>
 at::Tensor map(F f, const at::Tensor& x, const X&... xs) {
-  [[maybe_unused]] const auto alike = [&](const at::Tensor& t) {
-    return takes(t) && t.scalar_type() == x.scalar_type() && t.sizes() == x.sizes();
-  };
-  if (!takes(x) || !(alike(xs) && ...) || !nobody_watches()) return {};
-  return kernels::with_dtype(x, [&]<class T>(T) {
-    at::Tensor y = at::detail::empty_cpu(x.sizes(), x.scalar_type(), /*pin_memory=*/false, std::nullopt);
-    kernels::map_range(x.numel(), y.mutable_data_ptr<T>(), f, x.const_data_ptr<T>(),
-                       xs.template const_data_ptr<T>()...);
-    return y;
-  });
+  if (!ordinary(x) || !alike(x, xs...) || !nobody_watches()) return {};
+  at::Tensor y = at::detail::empty_cpu(x.sizes(), x.scalar_type(), /*pin_memory=*/false, std::nullopt);
+  detail::loop(f, y, x, xs...);
+  return y;
 }
 
 at::Tensor add(const at::Tensor&, const at::Tensor&);

@@ -1,4 +1,4 @@
-// Joins and parts of few numbers without ATen.
+// Joins and parts of tensors without ATen.
 #pragma once
 #include <ATen/ops/tensor_split.h>
 #include <ATen/ops/unbind.h>
@@ -10,22 +10,35 @@
 
 namespace cg {
 
-// The tensors in turn along an axis of `sizes`, if they are few numbers in C order: ATen takes several times as long.
-// Otherwise an undefined tensor.
+// The tensors in turn along an axis of `sizes`, if they are ordinary and in C order: of few numbers ATen takes several
+// times as long. Otherwise an undefined tensor.
 inline Tensor few_joined(TensorList xs, const Ints& sizes, int64_t along) {
   int64_t outer = 1, numel = 1;
   for (size_t i = 0; i < sizes.size(); ++i) (static_cast<int64_t>(i) < along ? outer : numel) *= sizes[i];
-  if (!few::nobody_watches() || outer * numel > few::kMost || outer * numel == 0) return {};
+  numel *= outer;
+  if (numel == 0 || !few::nobody_watches()) return {};
+  // Of many numbers in short parts ATen takes less time
+  const size_t shortest = numel <= few::kMost ? 0 : 64;  // bytes
   for (const Tensor& x : xs)
-    if (!few::takes(x) || x.scalar_type() != xs[0].scalar_type()) return {};
+    if (!few::ordinary(x) || x.scalar_type() != xs[0].scalar_type() || x.nbytes() / outer < shortest) return {};
   Tensor y = at::detail::empty_cpu(sizes, xs[0].scalar_type(), /*pin_memory=*/false, std::nullopt);
-  char* out = static_cast<char*>(y.mutable_data_ptr());
-  for (int64_t i = 0; i < outer; ++i)
-    for (const Tensor& x : xs) {
-      const size_t bytes = x.nbytes() / outer;
-      std::memcpy(out, static_cast<const char*>(x.const_data_ptr()) + i * bytes, bytes);
-      out += bytes;
-    }
+  char* const out = static_cast<char*>(y.mutable_data_ptr());
+  const size_t row = y.nbytes() / outer;
+  const int64_t parts = static_cast<int64_t>(xs.size());
+  // In threads: the parts of all rows, by their numbers
+  kernels::in_threads(outer * parts, std::max<int64_t>(kernels::kGrain * outer * parts / numel, 1),
+                      [&](int64_t begin, int64_t end) {
+                        const int64_t first = begin / parts;
+                        for (int64_t i = first; i * parts < end; ++i) {
+                          char* to = out + i * row;
+                          for (int64_t k = 0; k < std::min(parts, end - i * parts); ++k) {
+                            const size_t bytes = xs[k].nbytes() / outer;
+                            if (i * parts + k >= begin)
+                              std::memcpy(to, static_cast<const char*>(xs[k].const_data_ptr()) + i * bytes, bytes);
+                            to += bytes;
+                          }
+                        }
+                      });
   return y;
 }
 
@@ -55,7 +68,8 @@ inline Tensor few_stack(TensorList xs, int64_t axis) {
 // What at::tensor_split and at::unbind give: views.
 inline std::vector<Tensor> few_parts(const Tensor& x, const Ints& ends, int64_t axis) {
   const int64_t along = axis < 0 ? axis + x.dim() : axis;
-  if (along < 0 || along >= x.dim() || !few::nobody_watches() || !few::takes(x)) return at::tensor_split(x, ends, axis);
+  if (along < 0 || along >= x.dim() || !few::nobody_watches() || !few::ordinary(x))
+    return at::tensor_split(x, ends, axis);
   Ints sizes = ints(x.sizes());
   std::vector<Tensor> ys;
   int64_t begin = 0;
@@ -70,7 +84,7 @@ inline std::vector<Tensor> few_parts(const Tensor& x, const Ints& ends, int64_t 
 }
 inline std::vector<Tensor> few_slices(const Tensor& x, int64_t axis) {
   const int64_t along = axis < 0 ? axis + x.dim() : axis;
-  if (along < 0 || along >= x.dim() || !few::nobody_watches() || !few::takes(x)) return at::unbind(x, axis);
+  if (along < 0 || along >= x.dim() || !few::nobody_watches() || !few::ordinary(x)) return at::unbind(x, axis);
   Ints sizes = ints(x.sizes()), strides = ints(x.strides());
   sizes.erase(sizes.begin() + along);
   strides.erase(strides.begin() + along);

@@ -184,10 +184,17 @@ T shaped(const T& x, at::IntArrayRef sizes) {
   if (x.sizes() == sizes) return x;
   if constexpr (std::is_same_v<T, Tensor>) {
     const bool given = std::all_of(sizes.begin(), sizes.end(), [](int64_t n) { return n >= 0; });
-    if (given && few::takes(x) && few::nobody_watches() && c10::multiply_integers(sizes) == x.numel())
+    if (given && few::ordinary(x) && few::nobody_watches() && c10::multiply_integers(sizes) == x.numel())
       return few::view_of(x, sizes);
   }
   return reshape(x, sizes);
+}
+// `x` broadcast to a shape.
+template <class T>
+T broadcasted(const T& x, at::IntArrayRef sizes) {
+  if constexpr (std::is_same_v<T, Tensor>)
+    if (Tensor y = few::expanded(x, sizes); y.defined()) return y;
+  return broadcast_to(x, sizes);
 }
 
 }  // namespace cg

@@ -125,6 +125,13 @@ struct Unstack {
   int64_t axis = 0;
   static constexpr auto params() { return std::make_tuple(param("axis", &Unstack::axis)); }
   static constexpr Mask saves = 0;
+  std::vector<Tensor> infer(const Tensor& x) const {
+    const int64_t along = wrap_axis(axis, x.dim());
+    if (!x.dim()) return {};
+    Ints sizes = ints(x.sizes());
+    sizes.erase(sizes.begin() + along);
+    return std::vector<Tensor>(x.size(along), hollow(sizes, x));
+  }
   std::vector<Tensor> forward(const Tensor& x) { return few_slices(x, axis); }
   template <class T>
   void backward(Ctx<T>& c) {

@@ -170,15 +170,19 @@ bool TotalOfRows::add(const Tensor& to, const Tensor& /*a*/, const Tensor& b) { 
 static bool fits_product(const Tensor& to, const Tensor& a, const Tensor& b) {
   return a.dim() == 2 && b.dim() == 2 && to.numel() == a.size(1) * b.size(1) && a.scalar_type() == to.scalar_type();
 }
+static Tensor matrix_of(const Tensor& to, const Tensor& a, const Tensor& b) {
+  const std::array<int64_t, 2> sizes{a.size(1), b.size(1)};
+  return to.is_contiguous() ? shaped(to, sizes) : to.view(sizes);
+}
 bool ProductOfRows::add(const Tensor& to, const Tensor& a, const Tensor& b) {
   if (!fits_product(to, a, b)) return false;
-  to.view({a.size(1), b.size(1)}).addmm_(a.t(), b);
+  matrix_of(to, a, b).addmm_(kernels::turned(a), b);
   return true;
 }
 bool ProductOfRows::write(const Tensor& to, const Tensor& a, const Tensor& b) {
   if (!fits_product(to, a, b) || !kernels::raw(a, b) || !kernels::raw(to)) return false;
-  Tensor y = to.view({a.size(1), b.size(1)});
-  at::mm_out(y, a.t(), b);
+  Tensor y = matrix_of(to, a, b);
+  at::mm_out(y, kernels::turned(a), b);
   return true;
 }
 // Of more rows ATen's sum is more exact, and uses threads.

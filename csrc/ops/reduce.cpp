@@ -6,12 +6,67 @@
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/var.h>
 
+#include <numeric>
+
 #include "core/deferred.h"
 #include "ops/axes.h"
 #include "ops/few.h"
 
 namespace cg {
 namespace {
+
+// Whether a reduction over `axis` leaves one element.
+bool takes_all(const Axes& axis, size_t ndim) {
+  if (!axis) return true;
+  uint64_t seen = 0;
+  for (int64_t a : *axis)
+    if (a = a < 0 ? a + static_cast<int64_t>(ndim) : a; a >= 0 && a < 64) seen |= uint64_t(1) << a;
+  return axis->size() == ndim && ndim < 64 && seen == (uint64_t(1) << ndim) - 1;
+}
+
+// The sum of up to 4096 numbers.
+template <class T>
+struct BlockSum {
+  static constexpr int64_t kNumbers = 1 << 12, kLanes = 64;
+  const T* x;
+  int64_t n;
+  double* to;
+  CG_INLINE void run() const {
+    T lanes[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      CG_IVDEP
+      for (int64_t l = 0; l < kLanes; ++l) lanes[l] += x[i + l];
+    }
+    double total = 0;
+    for (int64_t l = 0; l < kLanes; ++l) total += lanes[l];
+    for (; i < n; ++i) total += x[i];
+    *to = total;
+  }
+};
+// The sum of all elements, for which ATen takes ten times as long if they are few; none if ATen has to compute.
+std::optional<double> total(const Tensor& x) {
+  if (!few::ordinary(x) || !few::nobody_watches()) return {};
+  return kernels::with_dtype(x, [&]<class T>(T) {
+    using Block = BlockSum<T>;
+    const int64_t n = x.numel();
+    c10::SmallVector<double, 8> sums((n + Block::kNumbers - 1) / Block::kNumbers);  // the same with any threads
+    const T* const from = x.const_data_ptr<T>();
+    kernels::in_threads(static_cast<int64_t>(sums.size()), kernels::kGrain / Block::kNumbers,
+                        [&](int64_t begin, int64_t end) {
+                          for (int64_t i = begin, k = i * Block::kNumbers; i < end; ++i, k += Block::kNumbers)
+                            kernels::detail::run_loop(Block{from + k, std::min(n - k, Block::kNumbers), &sums[i]});
+                        });
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+  });
+}
+// A tensor of one number, of the dtype and the number of axes of a reduction of x.
+Tensor single(double value, const Tensor& x, bool keepdims) {
+  Tensor y =
+      at::detail::empty_cpu(Ints(keepdims ? x.dim() : 0, 1), x.scalar_type(), /*pin_memory=*/false, std::nullopt);
+  kernels::with_dtype(y, [&]<class T>(T) { *y.mutable_data_ptr<T>() = static_cast<T>(value); });
+  return y;
+}
 
 struct Sum {
   CG_REDUCTION_PARAMS(Sum)
@@ -21,10 +76,15 @@ struct Sum {
     const bool whole = at::isIntegralType(x.scalar_type(), /*includeBool=*/true);
     return hollow(reduced_sizes(x.sizes(), axis, keepdims), whole ? at::kLong : x.scalar_type(), x.device());
   }
-  Tensor forward(const Tensor& x) { return none(axis) ? x.clone() : at::sum(x, or_all(axis), keepdims); }
+  Tensor forward(const Tensor& x) {
+    if (none(axis)) return x.clone();
+    if (takes_all(axis, x.dim()))
+      if (const auto all = total(x)) return single(*all, x, keepdims);
+    return at::sum(x, or_all(axis), keepdims);
+  }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return broadcast_to(restore_axes(c.gy(), c.in_sizes(0), axis, keepdims), c.in_sizes(0)); });
+    c.grad(0, [&] { return broadcasted(restore_axes(c.gy(), c.in_sizes(0), axis, keepdims), c.in_sizes(0)); });
   }
 };
 CG_OP("sum", Sum, "Sum over axis (None: all).")
@@ -37,34 +97,20 @@ struct Mean {
   }
   Tensor forward(const Tensor& x) {
     if (none(axis)) return x.clone();
-    Tensor y = of_few(x);
-    return y.defined() ? y : at::mean(x, or_all(axis), keepdims);
-  }
-  // Whether all elements are averaged.
-  bool takes_all(size_t ndim) const {
-    if (!axis) return true;
-    uint64_t seen = 0;
-    for (int64_t a : *axis)
-      if (a = a < 0 ? a + static_cast<int64_t>(ndim) : a; a >= 0 && a < 64) seen |= uint64_t(1) << a;
-    return axis->size() == ndim && ndim < 64 && seen == (uint64_t(1) << ndim) - 1;
-  }
-  // The mean of all of few floats; ATen takes ten times as long. Undefined if ATen has to compute.
-  Tensor of_few(const Tensor& x) const {
-    if (!few::takes(x) || x.scalar_type() != at::kFloat || !x.numel() || !takes_all(x.dim()) || !few::nobody_watches())
-      return {};
-    const float* in = x.const_data_ptr<float>();
-    double sum = 0;
-    for (int64_t i = 0; i < x.numel(); ++i) sum += in[i];
-    Tensor y = at::detail::empty_cpu(Ints(keepdims ? x.dim() : 0, 1), at::kFloat, /*pin_memory=*/false, std::nullopt);
-    // Rounded before the division: a sum beyond the largest float is infinite
-    *y.mutable_data_ptr<float>() = static_cast<float>(sum) / static_cast<float>(x.numel());
-    return y;
+    if (x.numel() && takes_all(axis, x.dim()))
+      if (const auto all = total(x)) {
+        // Rounded before the division: a sum beyond the largest float is infinite
+        const bool single_precision = x.scalar_type() == at::kFloat;
+        return single((single_precision ? static_cast<float>(*all) : *all) / static_cast<double>(x.numel()), x,
+                      keepdims);
+      }
+    return at::mean(x, or_all(axis), keepdims);
   }
   // The gradient of few floats of which all were averaged; undefined for others.
   Tensor spread(const Tensor& gy, at::IntArrayRef sizes) const {
     const int64_t n = c10::multiply_integers(sizes);
-    if (!few::takes(gy) || gy.scalar_type() != at::kFloat || n < 1 || n > few::kMost || !takes_all(sizes.size()) ||
-        !few::nobody_watches())
+    if (!few::takes(gy) || gy.scalar_type() != at::kFloat || n < 1 || n > few::kMost ||
+        !takes_all(axis, sizes.size()) || !few::nobody_watches())
       return {};
     Tensor gx = at::detail::empty_cpu(sizes, at::kFloat, /*pin_memory=*/false, std::nullopt);
     const float g = *gy.const_data_ptr<float>() * static_cast<float>(1.0 / static_cast<double>(n));
@@ -79,7 +125,7 @@ struct Mean {
         if (Tensor gx = spread(c.gy(), sizes); gx.defined()) return gx;
       // A gradient without elements has the factor 1: its own gradient would be 0 / 0.
       const T g = c.gy() * (1.0 / static_cast<double>(std::max<int64_t>(reduced_elements(sizes, axis), 1)));
-      return broadcast_to(restore_axes(g, sizes, axis, keepdims), sizes);
+      return broadcasted(restore_axes(g, sizes, axis, keepdims), sizes);
     });
   }
 };

@@ -7,7 +7,6 @@
 #include <ATen/ops/threshold_backward.h>
 
 #include "ops/one_loop.h"
-#include "ops/own_loops.h"
 
 namespace cg {
 namespace {
@@ -21,11 +20,11 @@ constexpr auto by_product = [](auto g, auto y) CG_EACH { return y > 0 ? g : g * 
 constexpr auto by_choice = [](auto g, auto y) CG_EACH { return y <= 0 ? decltype(g)(0) : g; };
 Tensor relu_gradient(const std::string& rule, const Tensor& gy, const Tensor& y) {
   if (rule == "product") {
-    Tensor gx = map_all(by_product, gy, y);
+    Tensor gx = few::map(by_product, gy, y);
     return gx.defined() ? gx : at::leaky_relu_backward(gy, y, 0.0, false);
   }
   if (rule == "choice") {
-    Tensor gx = map_all(by_choice, gy, y);
+    Tensor gx = few::map(by_choice, gy, y);
     return gx.defined() ? gx : at::threshold_backward(gy, y, 0.0);
   }
   TORCH_CHECK_VALUE(rule == "slope", "relu: rule must be product, choice or slope, not ", rule);
@@ -37,11 +36,46 @@ Tensor relu_gradient(const std::string& rule, const Tensor& gy, const Tensor& y)
                },
                gy, y);
 }
+// How many adjacent elements of an expanded tensor are one number in memory: an image, in the gradient of global
+// pooling. 0 if the numbers do not lie in C order.
+int64_t repeated(const Tensor& t) {
+  int64_t numbers = 1, each = 1;
+  for (int64_t i = t.dim(); i-- > 0;) {
+    if (t.size(i) == 1) continue;
+    if (t.stride(i) == 0 && numbers == 1)
+      each *= t.size(i);
+    else if (t.stride(i) == numbers)
+      numbers *= t.size(i);
+    else
+      return 0;
+  }
+  return each;
+}
+// Writes f(gy, y) into `to`, which may be gy or y; false: ATen has to compute.
+template <class F>
+bool gradient_into(F f, const Tensor& to, const Tensor& gy, const Tensor& y) {
+  if (few::map_into(f, to, gy, y)) return true;
+  if (!kernels::raw(to, gy) || gy.sizes() != y.sizes() || !few::alike(to, y) || !few::ordinary(to) ||
+      !few::nobody_watches())
+    return false;
+  const int64_t each = repeated(gy);
+  if (each < 2) return false;
+  kernels::with_dtype(to, [&]<class T>(T) {
+    const T *const g = gy.const_data_ptr<T>(), *const from = y.const_data_ptr<T>();
+    T* const x = to.mutable_data_ptr<T>();
+    kernels::in_threads(
+        y.numel() / each, std::max<int64_t>(kernels::kGrain / each, 1), [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i)
+            kernels::map_range(each, x + i * each, [f, s = g[i]](auto v) CG_EACH { return f(s, v); }, from + i * each);
+        });
+  });
+  return true;
+}
 // Writes relu_gradient into `to`, which may be gy or y.
 Tensor relu_gradient_into(Tensor to, const std::string& rule, const Tensor& gy, const Tensor& y) {
   if (rule == "product")
-    return map_into(by_product, to, gy, y) ? to : at::leaky_relu_backward_out(to, gy, y, 0.0, false);
-  if (rule == "choice") return map_into(by_choice, to, gy, y) ? to : at::threshold_backward_out(to, gy, y, 0.0);
+    return gradient_into(by_product, to, gy, y) ? to : at::leaky_relu_backward_out(to, gy, y, 0.0, false);
+  if (rule == "choice") return gradient_into(by_choice, to, gy, y) ? to : at::threshold_backward_out(to, gy, y, 0.0);
   return relu_gradient(rule, gy, y);
 }
 
@@ -64,10 +98,12 @@ struct ReLU {
   static constexpr Mask saves = out_bit(0), reuses = out_bit(0);
   static constexpr auto clipped = [](auto x) CG_EACH { return x < 0 ? decltype(x)(0) : x; };
   Tensor forward(const Tensor& x) {
-    Tensor y = map_all(clipped, x);
+    Tensor y = few::map(clipped, x);
     return y.defined() ? y : at::relu(x);
   }
-  Tensor forward_into(Tensor y, const Tensor& x) { return map_into(clipped, y, x) ? y : at::clamp_min_out(y, x, 0); }
+  Tensor forward_into(Tensor y, const Tensor& x) {
+    return few::map_into(clipped, y, x) ? y : at::clamp_min_out(y, x, 0);
+  }
   template <class T>
   void backward(Ctx<T>& c) {
     const T& gy = c.gy();

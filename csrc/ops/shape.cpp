@@ -56,7 +56,7 @@ struct Squeeze {
 };
 CG_OP("squeeze", Squeeze, "Without the given axes of length 1 (None: all of them).")
 
-CG_UNARY_WITH(BroadcastTo, "broadcast_to", required, Ints, shape, {}, 0, at::broadcast_to(x, shape),
+CG_UNARY_WITH(BroadcastTo, "broadcast_to", required, Ints, shape, {}, 0, broadcasted(x, shape),
               cg::sum_to(c.gy(), c.in_sizes(0)), "A view of x with NumPy's broadcasting to shape.")
 
 CG_UNARY_WITH(SumTo, "sum_to", required, Ints, shape, {}, 0, cg::sum_to(x, shape), broadcast_to(c.gy(), c.in_sizes(0)),

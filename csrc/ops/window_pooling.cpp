@@ -88,7 +88,7 @@ struct WindowPooling : Window {
   }
   void backward(Ctx<Tensor>& c) {
     c.grad(0, [&] {
-      if (one_window(c.in_sizes(0), c.gy().sizes())) return divided(c, c.gy()).expand(c.in_sizes(0));
+      if (one_window(c.in_sizes(0), c.gy().sizes())) return broadcasted(divided(c, c.gy()), c.in_sizes(0));
       if (!kernels::takes(c.gy())) return spread(divided(c, c.gy()), c.in_sizes(0));
       if (counting()) return spread_out(divided(c, c.gy()), c.in_sizes(0), 1.0);
       return spread_out(c.gy(), c.in_sizes(0), constant_divisor());

@@ -1,8 +1,11 @@
 """Loops of the engine that take the place of ATen's functions give the same bits, for any number of elements."""
 
+import numpy as np
 import pytest
 import torch
 
+import compatgrad.nnabla as nn
+import compatgrad.nnabla.functions as F
 from compatgrad import ops
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, float("nan"), float("inf"), -float("inf"), 1e-40, -1e-40]
@@ -41,3 +44,93 @@ def test_products_of_tiny_matrices(rows, inside, columns):
     got = ops.matmul(gy, w, transb=True).tensor
     torch.testing.assert_close(got, gy @ w.T)
     torch.testing.assert_close(ops.matmul(x, gy, transa=True).tensor, x.T @ gy)
+
+
+def random(*shape, dtype=torch.float32):
+    return torch.randn(shape, dtype=dtype, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("sizes, axis", [((300, 40, 7), 0), ((300, 40, 7), 1), ((3, 400, 17), 1), ((2, 3, 9000), -1)])
+def test_joins(sizes, axis, dtype, threads):
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        xs = [random(*(n + (i if k == axis % 3 else 0) for k, n in enumerate(sizes)), dtype=dtype) for i in range(4)]
+        assert torch.equal(ops.concat(xs, axis=axis).tensor, torch.cat(xs, axis))
+        same = [x.narrow(axis, 0, sizes[axis]).contiguous() for x in xs]
+        for new_axis in (axis, 0, -1):  # the last: parts of one number, which ATen joins
+            assert torch.equal(ops.stack(same, axis=new_axis).tensor, torch.stack(same, new_axis))
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_joins_of_other_tensors():
+    x = random(200, 100)
+    for others in ([x, random(100, 200).T], [x, x.double()], [x, x[:0]], [x[:0], x[:0]], [x]):
+        assert torch.equal(ops.concat(others, axis=0).tensor, torch.cat(others, 0))
+    with pytest.raises((ValueError, RuntimeError), match="Sizes|sizes|shapes"):
+        ops.concat([x, x[:, :50]], axis=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("sizes", [(), (0,), (1,), (63,), (64, 64), (4097,), (3, 100_000)])
+def test_sums_of_all_elements(sizes, dtype):
+    x = random(*sizes, dtype=dtype) + 3
+    for axes in (None, list(range(len(sizes)))):
+        for keepdims in (False, True):
+            y = ops.sum(x, axis=axes, keepdims=keepdims).tensor
+            expected = torch.sum(x.double(), keepdim=keepdims, dim=list(range(len(sizes)))).to(dtype)
+            torch.testing.assert_close(y, expected, rtol=1e-7 if dtype == torch.float32 else 1e-14, atol=0)
+            if sizes != (0,):
+                y = ops.mean(x, axis=axes, keepdims=keepdims).tensor
+                torch.testing.assert_close(
+                    y, expected / x.numel(), rtol=2e-7 if dtype == torch.float32 else 1e-14, atol=0
+                )
+
+
+def test_sums_are_the_same_with_any_threads():
+    x, results = random(3, 100_001), set()
+    before = torch.get_num_threads()
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        results.add(ops.sum(x).tensor.item())
+    torch.set_num_threads(before)
+    assert len(results) == 1
+
+
+@pytest.mark.parametrize("special", [float("inf"), float("nan"), -float("inf")])
+def test_sums_with_special_numbers(special):
+    x = torch.ones(10_000)
+    x[777] = special
+    torch.testing.assert_close(ops.sum(x).tensor, torch.sum(x), equal_nan=True)
+    torch.testing.assert_close(ops.mean(x).tensor, torch.mean(x), equal_nan=True)
+
+
+@pytest.mark.parametrize("images, side", [(1, 1), (3, 2), (2, 40)])
+def test_relu_before_global_pooling(images, side):
+    """The gradient of global pooling is a broadcast tensor, and relu writes into its own result."""
+    x = random(images, 5, side, side)
+    v = nn.Variable.from_numpy_array(x.numpy(), need_grad=True)
+    v.grad.zero()
+    loss = F.sum(F.average_pooling(F.relu(F.mul_scalar(v, 2.0)), (side, side)) ** 2)
+    loss.forward(clear_no_need_grad=True)
+    loss.backward(clear_buffer=True)
+    t = x.clone().requires_grad_()
+    torch.relu(2 * t).mean((2, 3)).square().sum().backward()
+    np.testing.assert_allclose(v.g, t.grad, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 40])
+def test_weights_used_in_many_steps(rows):
+    """The rows of all steps are multiplied together, which takes views of the first rows and of transposes."""
+    steps = [random(rows, 96) + k for k in range(7)]
+    w = nn.Variable.from_numpy_array(random(96, 64).numpy(), need_grad=True)
+    w.grad.zero()
+    loss = F.sum(F.stack(*(F.affine(nn.Variable.from_numpy_array(x.numpy()), w) for x in steps)) ** 2)
+    loss.forward()
+    loss.backward()
+    t = torch.tensor(w.d, requires_grad=True)
+    torch.stack([x @ t for x in steps]).square().sum().backward()
+    np.testing.assert_allclose(w.g, t.grad, rtol=1e-4, atol=1e-3)
