@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from compatgrad import _C
@@ -66,6 +67,32 @@ def tensor_of_device_array(array: Any, what: str) -> torch.Tensor:
         # What torch.from_dlpack does for such an array, without the layers of Python that take most of its time
         array = array.__dlpack__(stream=_current_stream(array.device.id) or _DEFAULT_STREAM)
     return torch.from_dlpack(array)  # type: ignore[attr-defined]
+
+
+def shareable(array: np.ndarray) -> np.ndarray:
+    """The array, or a copy in C order if torch cannot share its memory.
+
+    torch has no other byte order than the machine's, no negative strides and none between elements, as columns of a
+    table with several dtypes have them, and no memory that is read-only.
+
+    Args:
+        array: any array of a dtype that torch has.
+
+    Returns:
+        An array for `torch.from_numpy`.
+
+    Example:
+        >>> import numpy as np
+        >>> from compatgrad.core.arrays import shareable
+        >>> shareable(np.array([1, 2], ">f4")).dtype == np.float32
+        True
+
+    Source: `torch.from_numpy`.
+    """
+    whole = all(stride >= 0 and stride % array.itemsize == 0 for stride in array.strides)
+    if whole and array.dtype.isnative and array.flags.writeable:
+        return array
+    return np.array(array, array.dtype.newbyteorder("="), order="C")
 
 
 def refuse_dlpack(cls: type, instead: str) -> None:

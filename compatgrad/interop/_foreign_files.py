@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from compatgrad.core.arrays import shareable
 from compatgrad.formats import archives, params
 from compatgrad.formats import hdf5 as hdf5_format
 from compatgrad.formats.npz import Archive, is_pickled_none
@@ -41,11 +42,7 @@ def as_tensor(array: Any) -> torch.Tensor:
     """The tensor of a NumPy array or scalar, with its shape. Raises Refused if torch does not have its dtype."""
     array = np.asarray(array)
     _check_type(array.dtype)
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    if not (array.flags.c_contiguous and array.flags.writeable):
-        array = array.copy(order="C")
-    return torch.from_numpy(array)
+    return torch.from_numpy(shareable(array)).contiguous()
 
 
 def _check_type(dtype: np.dtype) -> None:

@@ -1,7 +1,6 @@
 #include "core/backprop.h"
 
 #include "core/pass.h"
-#include "kernels/trace.h"
 
 namespace cg {
 namespace {
@@ -53,36 +52,37 @@ void backward_in(VarsRef outputs, VarsRef gys, const PassOptions& options) {
   for (auto& [x, g] : results) store(*x, std::move(g), options);
 }
 
+// Every function that an output depends on. The backward of a deferred function is called even if its path is cut
+// before the input, as in the original.
 template <class T>
-Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, const PassOptions& options) {
-  Pass<T> pass(options, true);
-  // The backward of a deferred function is called even if its path is cut before the input, as in the original. So the
-  // block below collects every function that an output depends on, and the loop after it marks, in forward order, the
-  // nodes that depend on an input.
-  std::vector<FunctionNode*> reach;
-  {
-    PointerSet<FunctionNode> seen;
-    std::vector<FunctionNode*> todo;
-    auto visit = [&](FunctionNode* f) {
-      if (!f || pass.stops_at(f) || !seen.insert(f).second) return;
-      reach.push_back(f);
-      todo.push_back(f);
-    };
-    for (const Var& y : outputs) {
-      check_old_style(*y.node);
-      check_released(*y.node);
-      visit(creator_of(*y.node));
-    }
-    while (!todo.empty()) {
-      FunctionNode* f = todo.back();
-      todo.pop_back();
-      for (auto& x : f->inputs) {
-        if (!x) continue;
-        check_old_style(*x);
-        if (x->requires_grad || f->call) visit(creator_of(*x));
-      }
+std::vector<FunctionNode*> functions_behind(VarsRef outputs, const Pass<T>& pass) {
+  std::vector<FunctionNode*> reach, todo;
+  PointerSet<FunctionNode> seen;
+  const auto visit = [&](FunctionNode* f) {
+    if (!f || pass.stops_at(f) || !seen.insert(f).second) return;
+    reach.push_back(f);
+    todo.push_back(f);
+  };
+  for (const Var& y : outputs) {
+    check_old_style(*y.node);
+    check_released(*y.node);
+    visit(creator_of(*y.node));
+  }
+  while (!todo.empty()) {
+    FunctionNode* f = todo.back();
+    todo.pop_back();
+    for (auto& x : f->inputs) {
+      if (!x) continue;
+      check_old_style(*x);
+      if (x->requires_grad || f->call) visit(creator_of(*x));
     }
   }
+  return reach;
+}
+// Marks, in forward order, the nodes behind the outputs that depend on an input.
+template <class T>
+void mark_paths(VarsRef outputs, VarsRef inputs, Pass<T>& pass) {
+  std::vector<FunctionNode*> reach = functions_behind(outputs, pass);
   std::stable_sort(reach.begin(), reach.end(), [](auto* a, auto* b) { return a->rank < b->rank; });
   for (const Var& x : inputs) pass.mark(*x.node);
   for (FunctionNode* f : reach) {
@@ -97,7 +97,12 @@ Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, cons
     for (auto& y : f->outputs)
       if (y.node) pass.mark(*y.node);
   }
+}
 
+template <class T>
+Vars grad_in(VarsRef outputs, VarsRef inputs, VarsRef gys, VarsRef initial, const PassOptions& options) {
+  Pass<T> pass(options, true);
+  mark_paths(outputs, inputs, pass);
   for (size_t k = 0; k < outputs.size(); ++k) pass.replace(*outputs[k].node, gys[k]);
   for (size_t k = 0; k < initial.size(); ++k)
     if (initial[k].defined()) pass.replace(*inputs[k].node, initial[k]);
@@ -146,29 +151,6 @@ static bool has_object(const Slot* slot) {
     return slot->check_pyobj().value_or(nullptr);
 }
 bool has_python_object(const Tensor& t) { return has_object(t.unsafeGetTensorImpl()->pyobj_slot()); }
-
-bool GradientBuffer::is_own() const {
-  return !kernels::traced() && data.is_contiguous() && data.storage_offset() == 0 && data.storage().use_count() == 1 &&
-         !has_python_object(data);
-}
-
-void GradientBuffer::write(Tensor g) {
-  fresh = true;
-  bump_version(data);
-  if (g.is_same(data)) return;  // the function computed the gradient in this memory (GradientSlots::room)
-  if (add) {
-    data.add_(g);
-    return;
-  }
-  // The buffer takes over the gradient's memory, without a copy, if nobody can notice.
-  at::TensorImpl* impl = data.unsafeGetTensorImpl();
-  if (is_own() && may_overwrite(g) && g.is_contiguous() && g.storage_offset() == 0 &&
-      g.scalar_type() == data.scalar_type() && g.device() == data.device() && g.sizes() == data.sizes()) {
-    impl->set_storage_keep_dtype(g.storage());
-    return;
-  }
-  data.copy_(g);
-}
 
 void backward(VarsRef outputs, VarsRef gys, const PassOptions& options) {
   const EngineScope engine;

@@ -114,7 +114,7 @@ struct Call : Pooled {
   bool keeps_inputs = false;     // passes that free memory do not free its inputs
   at::Tensor rng_before;         // the random state before the last forward, if that may have to run again
   Mask last_reads;               // while backward runs: which of the data in `saves` are freed after the read
-  void* info = nullptr;          // owned by the binding: the frontend's name and arguments of the function
+  void* info = nullptr;          // the binding's: the frontend's name and arguments of the function
   at::Device device = at::kCPU;  // where it runs; its arrays are moved there first
 };
 

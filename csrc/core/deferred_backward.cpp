@@ -10,6 +10,7 @@
 #include "core/op.h"
 #include "core/order.h"
 #include "core/plan.h"
+#include "core/recomputation.h"
 #include "core/settle.h"
 #include "kernels/one_thread.h"
 
@@ -80,14 +81,14 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
     for (size_t j = 0; j < f.call->outputs.size(); ++j)
       if (kept.output(j)) read(f.call->outputs[j]->data->tensor);
   }
-  std::optional<Collected::Taker> taker;
-  if (collected && collected->joins && f.info()) taker.emplace(*collected, inputs, accum);
+  std::optional<Collected::Sink> sink;
+  if (collected && collected->joins && f.info()) sink.emplace(*collected, inputs, accum);
   const Setting reads(f.call->last_reads, Mask());
   if (last) free_early(f, in, wanted, *last);
   try {
     Unlocked unlocked(large && f.info());  // a function without info may run Python
     const kernels::OneThread one(f.info());
-    Ctx<at::Tensor> c(f, gys, gxs, wanted, nullptr, taker ? &*taker : nullptr);
+    Ctx<at::Tensor> c(f, gys, gxs, wanted, nullptr, sink ? &*sink : nullptr);
     f.backward(c);
     fit_all(gxs, inputs);
   } catch (const c10::Error& e) {
@@ -95,7 +96,7 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
   }
   gys.clear();
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (!wanted[i] || (taker && taker->taken.input(i))) continue;
+    if (!wanted[i] || (sink && sink->later.input(i))) continue;
     if (!inputs[i]->deferred) {
       if (collected && gxs[i].defined()) collected->crossing.emplace_back(inputs[i], std::move(gxs[i]));
       continue;
@@ -111,46 +112,120 @@ void backward_of(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRef<bool
   }
 }
 
-// Runs functions again if a function's gradient reads their data and forward has freed it. `ahead`: also functions that
-// have not run yet.
-class Recomputation {
+// One backward pass over deferred functions, from the variable y down.
+class DeferredPass : Pinned {
  public:
-  explicit Recomputation(const DeferredOptions& options, bool ahead = false) : options_(options), ahead_(ahead) {}
-  void compute(VariableNode& x) {
-    PointerSet<FunctionNode> done;
-    if (freed(&x)) run(*x.creator, done);
-  }
-  void prepare(FunctionNode& f, c10::ArrayRef<bool> wanted) {
-    const Mask mask = f.saves(wanted);
-    PointerSet<FunctionNode> done;
-    for (size_t j = 0; j < f.outputs.size(); ++j)
-      if (mask.output(j) && freed(f.outputs[j].node)) run(f, done);
-    for (size_t i = 0; i < f.inputs.size(); ++i)
-      if (mask.input(i) && freed(f.inputs[i].get())) run(*f.inputs[i]->creator, done);
+  DeferredPass(VariableNode& y, const DeferredOptions& options)
+      : y_(y),
+        start_(*y.creator),
+        options_(options),
+        recomputation_(options),
+        collected_(!options.before && !options.after && !options.finished) {}
+  void run() {
+    order_.remember();
+    order_.push(&start_);
+    order_.run([&](FunctionNode& f) {
+      if (f.call->need_grad) visit(f);
+    });
+    collected_.compute_rows();
+    cross();
+    collected_.leaves.commit();
   }
 
  private:
-  bool freed(const VariableNode* x) const {
-    if (!x || !x->deferred || !x->creator || !x->creator->call) return false;
-    const Array& data = *x->deferred->store->data;
-    return data.cleared || (ahead_ && !data.touched);
-  }
-  void run(FunctionNode& last, PointerSet<FunctionNode>& done) {
-    if (!done.insert(&last).second) return;
-    inputs_first(
-        Ref<FunctionNode>(&last),
-        [&](const VariableNode& x) { return freed(&x) && done.insert(x.creator.get()).second; },
-        [&](FunctionNode& f) { run_again(f); });
-  }
-  void run_again(FunctionNode& f) {
-    const auto& ys = f.call->outputs;
-    run_on_own(f, std::any_of(ys.begin(), ys.end(), [](auto& y) { return y->data->cleared; }));
-    if (!ahead_) freeing_.ran(f);
+  void visit(FunctionNode& f) {
+    const Nodes inputs = f.inputs;  // a hook may cut the function off
+    const auto wanted = wanted_of(f), accum = reach(f, inputs, wanted);
+    for (size_t j = 0; j < f.outputs.size(); ++j)
+      if (&f != &start_ && (!f.outputs[j].node || !seen_.contains(f.outputs[j].node)))
+        f.call->outputs[j]->grad->fill(0);
+    recomputation_.prepare(f, wanted);
+    if (options_.before) user_code(options_.before, f);
+    if (f.inputs.size() != inputs.size()) return;  // the hook has cut it off
+    const auto last_read = [&](size_t i) { return read_up(*inputs[i]); };
+    LastUse last{.input = last_read};
+    if (options_.clear_buffer) find_last(f, last);
+    const bool early = options_.clear_buffer && !options_.after && f.info();
+    backward_of(f, wanted, accum, early ? &last : nullptr, &collected_);
+    if (options_.after) user_code(options_.after, f);
+    for (size_t j = 0; j < last.data.size(); ++j) {
+      if (last.data[j]) f.call->outputs[j]->data->clear();
+      if (last.grads[j]) f.call->outputs[j]->grad->clear();
+    }
     if (options_.finished) user_code(options_.finished, f);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!wanted[i]) continue;
+      if (const auto& p = inputs[i]->creator; p && p->call) order_.push(p.get());
+    }
   }
+  // Notes the inputs of f; whether the gradient of each is added to the one that its array has.
+  c10::SmallVector<bool, 4> reach(FunctionNode& f, const Nodes& inputs, c10::ArrayRef<bool> wanted) {
+    c10::SmallVector<bool, 4> accum(inputs.size(), false);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i]) continue;
+      VariableNode& x = *inputs[i];
+      const auto [meeting, first] = seen_.insert(&x);
+      if (first) *meeting = inputs[i];
+      if (f.call->keeps_inputs) kept_.insert(&x);
+      if (!wanted[i]) continue;
+      const Array* g = x.deferred ? x.deferred->store->grad.get() : nullptr;
+      bool shared = false;
+      for (size_t k = 0; k < inputs.size() && g; ++k)
+        shared |= k != i && inputs[k] && inputs[k]->deferred && inputs[k]->deferred->store->grad.get() == g;
+      accum[i] = !(g && g->zeroing && !shared) && !(x.creator && first);
+    }
+    return accum;
+  }
+  // Which arrays of f's outputs nothing reads after f.
+  void find_last(FunctionNode& f, LastUse& last) {
+    for (size_t j = 0; j < f.outputs.size(); ++j) {
+      VariableNode* o = f.outputs[j].node;
+      const bool stays = o && (o->deferred->persistent || kept_.contains(o));
+      last.data.push_back(!stays && &f != &start_ && !read_elsewhere(o) && !given_ahead(*f.call->outputs[j]));
+      last.grads.push_back(!stays && (&f != &start_ || options_.clear_initial_grad));
+    }
+  }
+  // Data that a function outside this pass reads is kept, because that function's own backward may follow.
+  bool read_elsewhere(const VariableNode* o) {
+    return o && o->deferred->users.any([&](FunctionNode& f) { return f.call->need_grad && !order_.met(&f); });
+  }
+  // Data that another variable shares is kept, too, while a function that is still to be visited reads that variable:
+  // an unlinked variable, or the first state of a recurrent network.
+  bool given_ahead(const Store& s) {
+    if (s.refs <= 2 && s.data->refs < 2) return false;  // only a variable and its function hold it
+    for (auto& f : *forward_order(y_))
+      for (auto& x : f->inputs)
+        if (x && x->deferred && x->deferred->store->data == s.data && !order_.over(f.get())) return true;
+    return false;
+  }
+  // Whether all functions that read an intermediate variable have been visited.
+  bool read_up(const VariableNode& x) {
+    if (!x.deferred || !x.creator || !x.creator->call || !x.requires_grad) return false;
+    if (x.deferred->persistent || kept_.contains(&x) || given_ahead(*x.deferred->store)) return false;
+    if (x.deferred->users.any([&](FunctionNode& f) { return f.call->need_grad && !order_.over(&f); })) return false;
+    return !x.creator->saves(wanted_of(*x.creator)).output(x.output_index);
+  }
+  // One further pass continues in the graph that runs at once. Where variables of that graph come from this graph, it
+  // continues here again.
+  void cross() {
+    if (collected_.crossing.empty()) return;
+    Vars ends, gradients;
+    for (auto& [x, g] : collected_.crossing) {
+      ends.emplace_back(x, x->data);
+      gradients.emplace_back(std::move(g));
+    }
+    backward(ends, gradients, PassOptions());
+  }
+
+  VariableNode& y_;
+  FunctionNode& start_;
   const DeferredOptions& options_;
-  const bool ahead_;
-  Freeing freeing_{false, true, true};
+  // Keeps the nodes that the pass has reached alive, so that no other node gets the same address.
+  PointerMap<VariableNode, Ref<VariableNode>> seen_;
+  PointerSet<VariableNode> kept_;
+  Order order_;
+  Recomputation recomputation_;
+  Collected collected_;
 };
 
 }  // namespace
@@ -164,26 +239,11 @@ void backward_function(FunctionNode& f, c10::ArrayRef<bool> wanted, c10::ArrayRe
   backward_of(f, wanted, accum, last, nullptr);
 }
 
-void compute_missing(FunctionNode& f, c10::ArrayRef<bool> wanted) {
-  const ModeScope plain(Mode::deferred, false);
-  Recomputation(DeferredOptions(), true).prepare(f, wanted);
-}
-
-const at::Tensor& value_of(VariableNode& x) {
-  const EngineScope engine;
-  const ModeScope plain(Mode::deferred, false);
-  Recomputation(DeferredOptions(), true).compute(x);
-  return x.deferred->store->data->read();
-}
-
-at::Tensor value_of(const Var& x) { return x.node && x.node->deferred ? value_of(*x.node) : x.data; }
-
 void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& options) {
   require_parent(y);
   const EngineScope engine;
   ModeScope plain(Mode::deferred, false);
-  FunctionNode& start = *y.creator;
-  Ref<FunctionNode> alive(&start);
+  const Ref<FunctionNode> start = y.creator;
   // Saves the gradients of the outputs of the function that the pass starts from, and restores them afterwards.
   struct Restore {
     Call& call;
@@ -191,8 +251,8 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
     ~Restore() {
       for (size_t j = 0; j < old.size(); ++j) call.outputs[j]->grad = std::move(old[j]);
     }
-  } restore{*start.call, {}};
-  for (auto& store : start.call->outputs) {
+  } restore{*start->call, {}};
+  for (auto& store : start->call->outputs) {
     restore.old.push_back(store->grad);
     if (store == y.deferred->store) {
       if (grad) store->grad = grad;
@@ -201,89 +261,7 @@ void backward_pass(VariableNode& y, Ref<Array> grad, const DeferredOptions& opti
       store->grad->fill(0);
     }
   }
-  // Keeps the nodes that the pass has reached alive, so that no other node gets the same address.
-  PointerMap<VariableNode, Ref<VariableNode>> seen;
-  PointerSet<VariableNode> kept;
-  Order order;
-  Recomputation recomputation(options);
-  Collected collected(!options.before && !options.after && !options.finished);
-  // Data that a function outside this pass reads is kept, because that function's own backward may follow.
-  const auto read_elsewhere = [&](const VariableNode* o) {
-    return o && o->deferred->users.any([&](FunctionNode& f) { return f.call->need_grad && !order.met(&f); });
-  };
-  // Data that another variable shares is kept, too, while a function that is still to be visited reads that variable:
-  // an unlinked variable, or the first state of a recurrent network.
-  const auto given_ahead = [&](const Store& s) {
-    if (s.refs <= 2 && s.data->refs < 2) return false;  // only a variable and its function hold it
-    for (auto& f : *forward_order(y))
-      for (auto& x : f->inputs)
-        if (x && x->deferred && x->deferred->store->data == s.data && !order.over(f.get())) return true;
-    return false;
-  };
-  // Whether all functions that read an intermediate variable have been visited.
-  const auto read_up = [&](const VariableNode& x) {
-    if (!x.deferred || !x.creator || !x.creator->call || !x.requires_grad) return false;
-    if (x.deferred->persistent || kept.contains(&x) || given_ahead(*x.deferred->store)) return false;
-    if (x.deferred->users.any([&](FunctionNode& f) { return f.call->need_grad && !order.over(&f); })) return false;
-    return !x.creator->saves(wanted_of(*x.creator)).output(x.output_index);
-  };
-  const bool early = options.clear_buffer && !options.after;
-  order.remember();
-  order.push(&start);
-  order.run([&](FunctionNode& f) {
-    if (!f.call->need_grad) return;
-    const Nodes inputs = f.inputs;  // a hook may cut the function off
-    c10::SmallVector<bool, 4> wanted = wanted_of(f), accum(f.inputs.size(), false);
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!inputs[i]) continue;
-      VariableNode& x = *inputs[i];
-      const auto [meeting, first] = seen.insert(&x);
-      if (first) *meeting = inputs[i];
-      if (f.call->keeps_inputs) kept.insert(&x);
-      if (!wanted[i]) continue;
-      const Array* g = x.deferred ? x.deferred->store->grad.get() : nullptr;
-      bool shared = false;
-      for (size_t k = 0; k < inputs.size() && g; ++k)
-        shared |= k != i && inputs[k] && inputs[k]->deferred && inputs[k]->deferred->store->grad.get() == g;
-      accum[i] = !(g && g->zeroing && !shared) && !(x.creator && first);
-    }
-    for (size_t j = 0; j < f.outputs.size(); ++j)
-      if (&f != &start && (!f.outputs[j].node || !seen.contains(f.outputs[j].node))) f.call->outputs[j]->grad->fill(0);
-    recomputation.prepare(f, wanted);
-    if (options.before) user_code(options.before, f);
-    if (f.inputs.size() != inputs.size()) return;  // the hook has cut it off
-    const auto last_read = [&](size_t i) { return read_up(*inputs[i]); };
-    LastUse last{.input = last_read};
-    for (size_t j = 0; options.clear_buffer && j < f.outputs.size(); ++j) {
-      VariableNode* o = f.outputs[j].node;
-      const bool stays = o && (o->deferred->persistent || kept.contains(o));
-      last.data.push_back(!stays && &f != &start && !read_elsewhere(o) && !given_ahead(*f.call->outputs[j]));
-      last.grads.push_back(!stays && (&f != &start || options.clear_initial_grad));
-    }
-    backward_of(f, wanted, accum, early && f.info() ? &last : nullptr, &collected);
-    if (options.after) user_code(options.after, f);
-    for (size_t j = 0; options.clear_buffer && j < f.outputs.size(); ++j) {
-      if (last.data[j]) f.call->outputs[j]->data->clear();
-      if (last.grads[j]) f.call->outputs[j]->grad->clear();
-    }
-    if (options.finished) user_code(options.finished, f);
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!wanted[i]) continue;
-      if (const auto& p = inputs[i]->creator; p && p->call) order.push(p.get());
-    }
-  });
-  collected.compute_rows();
-  if (!collected.crossing.empty()) {
-    // One further pass continues in the graph that runs at once. Where variables of that graph come from this graph, it
-    // continues here again.
-    Vars ends, gradients;
-    for (auto& [x, g] : collected.crossing) {
-      ends.emplace_back(x, x->data);
-      gradients.emplace_back(std::move(g));
-    }
-    backward(ends, gradients, PassOptions());
-  }
-  collected.leaves.commit();
+  DeferredPass(y, options).run();
 }
 
 }  // namespace cg

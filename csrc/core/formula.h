@@ -39,7 +39,7 @@ inline Var zeros_of(const VariableNode& x) {
 // when they are recorded.
 template <class T>
 void run_formula(FunctionNode& f, c10::SmallVectorImpl<T>& gys, c10::SmallVectorImpl<T>& gxs,
-                 c10::ArrayRef<bool> wanted, const Snapshot* kept = nullptr, RowTaker* taker = nullptr) {
+                 c10::ArrayRef<bool> wanted, const Snapshot* kept = nullptr, GradientSink* sink = nullptr) {
   const bool complex = f.info() && std::any_of(gys.begin(), gys.end(),
                                                [](const T& g) { return value(g).defined() && value(g).is_complex(); });
   const auto conjugate = [&](c10::SmallVectorImpl<T>& gs) {
@@ -49,7 +49,7 @@ void run_formula(FunctionNode& f, c10::SmallVectorImpl<T>& gys, c10::SmallVector
   conjugate(gys);
   {
     // A part or rows that wait would not be conjugated afterwards.
-    Ctx<T> c(f, gys, gxs, wanted, kept, complex ? nullptr : taker);
+    Ctx<T> c(f, gys, gxs, wanted, kept, complex ? nullptr : sink);
     f.backward(c);
   }
   conjugate(gxs);

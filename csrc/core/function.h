@@ -57,13 +57,14 @@ struct Part {
   at::Tensor g;
   c10::DimVector strides;  // in which the whole gradient lies best; empty: in C order
 };
-// Where a formula leaves such gradients to be joined with others.
-struct RowTaker {
-  // Whether the gradient of input i will be computed later.
-  virtual bool take(size_t i, RowSum sum, const at::Tensor& a, const at::Tensor& b) = 0;
+// Where a formula leaves gradients that it does not compute now, or not in new memory.
+struct GradientSink {
+  // Whether the gradient of input i, a sum over rows, will be computed later.
+  virtual bool keep_rows(size_t i, RowSum sum, const at::Tensor& a, const at::Tensor& b) = 0;
   // The sum, written into existing memory for the gradient of input i; undefined if there is no such memory.
-  virtual at::Tensor write(size_t /*i*/, RowSum, const at::Tensor& /*a*/, const at::Tensor& /*b*/) { return {}; }
-  virtual bool take_part(size_t /*i*/, Part&&) { return false; }
+  virtual at::Tensor write_rows(size_t /*i*/, RowSum, const at::Tensor& /*a*/, const at::Tensor& /*b*/) { return {}; }
+  // Whether the gradient of input i, which is this part, is added to others later.
+  virtual bool keep_part(size_t /*i*/, Part&&) { return false; }
 };
 
 // What a backward formula gets: gradients of the outputs, saved inputs and outputs, and which input gradients are
@@ -72,8 +73,8 @@ template <class T>
 class Ctx {
  public:
   Ctx(FunctionNode& fn, c10::ArrayRef<T> gys, c10::SmallVectorImpl<T>& gxs, c10::ArrayRef<bool> wanted,
-      const Snapshot* kept = nullptr, RowTaker* taker = nullptr)
-      : fn_(fn), gys_(gys), gxs_(gxs), wanted_(wanted), kept_(kept), taker_(taker) {}
+      const Snapshot* kept = nullptr, GradientSink* sink = nullptr)
+      : fn_(fn), gys_(gys), gxs_(gxs), wanted_(wanted), kept_(kept), sink_(sink) {}
 
   const T& gy(size_t j = 0) const { return gys_[j]; }  // undefined if the output has no gradient
   size_t outputs() const { return gys_.size(); }
@@ -94,14 +95,13 @@ class Ctx {
   void grad_of_rows(size_t i, const T& a, const T& b) {
     if (!needs(i)) return;
     if constexpr (std::is_same_v<T, at::Tensor>) {
-      if (taker_ && taker_->take(i, &row_sum<Sum>, a, b)) return;
-      if (taker_) gxs_[i] = taker_->write(i, &row_sum<Sum>, a, b);
+      if (sink_ && sink_->keep_rows(i, &row_sum<Sum>, a, b)) return;
+      if (sink_) gxs_[i] = sink_->write_rows(i, &row_sum<Sum>, a, b);
       if (gxs_[i].defined()) return;
     }
     gxs_[i] = Sum::of(a, b, in_sizes(i));
   }
-  // Whether the gradient of input i, which is this part, is added to others later.
-  bool part(size_t i, Part p) { return taker_ && taker_->take_part(i, std::move(p)); }
+  bool part(size_t i, Part p) { return sink_ && sink_->keep_part(i, std::move(p)); }
   inline at::IntArrayRef in_sizes(size_t i) const;  // known even if the input is not saved
   inline at::IntArrayRef out_sizes(size_t j) const;
   inline at::ScalarType in_dtype(size_t i) const;
@@ -113,7 +113,7 @@ class Ctx {
   c10::SmallVectorImpl<T>& gxs_;
   c10::ArrayRef<bool> wanted_;
   const Snapshot* kept_;
-  RowTaker* taker_;
+  GradientSink* sink_;
 };
 
 struct OutputSlot {

@@ -37,20 +37,20 @@ struct Collected : Pinned {
     rows_.compute_all([](VariableNode& x) { return Into{*x.deferred->store->grad}; });
   }
   // Lets rows wait that would be added to the gradient that a leaf already has.
-  struct Taker final : RowTaker {
+  struct Sink final : GradientSink {
     Collected& collected;
     const Nodes& inputs;
     c10::ArrayRef<bool> accum;  // whether the gradient of an input is added to
-    Mask taken;                 // the inputs whose gradients are computed later
-    Taker(Collected& c, const Nodes& in, c10::ArrayRef<bool> a) : collected(c), inputs(in), accum(a) {}
-    bool take(size_t i, RowSum sum, const at::Tensor& a, const at::Tensor& b) override {
+    Mask later;                 // the inputs of which rows wait
+    Sink(Collected& c, const Nodes& in, c10::ArrayRef<bool> a) : collected(c), inputs(in), accum(a) {}
+    bool keep_rows(size_t i, RowSum sum, const at::Tensor& a, const at::Tensor& b) override {
       VariableNode& x = *inputs[i];
       if (x.creator || !x.deferred || !accum[i]) return false;
       Array& grad = *x.deferred->store->grad;
       if (!has_numbers(grad)) return false;
       // nnabla makes a new Variable at each use of a parameter; all of them have one gradient.
       if (!collected.rows_.join(x, &grad, sum, a, b, Into{grad})) return false;
-      taken |= in_bit(i);
+      later |= in_bit(i);
       return true;
     }
   };
@@ -64,7 +64,7 @@ struct Collected : Pinned {
   struct Into {
     Array& grad;
     void add(at::Tensor g) { accumulate(grad, std::move(g), false); }
-    at::Tensor room() {
+    at::Tensor changeable() {
       return has_numbers(grad) && grad.tensor.is_contiguous() && may_overwrite(grad.tensor) ? grad.write()
                                                                                             : at::Tensor();
     }

@@ -6,10 +6,10 @@
 #include "core/mode.h"
 #include "core/op.h"
 #include "core/order.h"
+#include "core/pass_sink.h"
 #include "core/plan.h"
 #include "core/postponed.h"
 #include "core/slots.h"
-#include "core/taker.h"
 #include "core/unread.h"
 #include "kernels/one_thread.h"
 
@@ -136,29 +136,43 @@ class Pass : GradientSlots<T> {
         if (wanted[i]) reach(*inputs[i]);
     const Vars final = options_.retain_grad && !selective_ ? gys : Vars();
     Vars gxs(wanted.size());
-    Taker<T> taker(*this, inputs);
+    PassSink<T> sink(*this, inputs);
     if (f.python) {
       user_code(binding.python_backward, f, inputs, gys, gxs, wanted, this, &Pass::take_pending);
     } else if (info && info->override_backward && (later || !f.call)) {
       user_code(binding.overridden_backward, f, gys, gxs, wanted);
       fit_all(gxs, inputs);
     } else if (!(later && registered(f, inputs, gys, gxs, wanted))) {
-      run_native(f, inputs, gys, gxs, wanted, observed, taker);
+      run_native(f, inputs, gys, gxs, wanted, observed, sink);
     }
     if (observed) user_code(binding.after_backward, f, gys);
     gys.clear();
     for (size_t j = 0; j < final.size(); ++j)
       if (outputs[j] && !outputs[j]->buffer && !outputs[j]->deferred) exchange_grad(*outputs[j], final[j]);
 
+    complete(f, inputs, gxs, wanted, sink);
+    hand_on(inputs, gxs, wanted, sink, observed);
+    if (!options_.release || f.call) return;
+    f.release_graph();
+    if (!options_.watch) this->write_complete(inputs);
+  }
+
+  // Sets zeros where the pass wants them in place of no gradient, and checks the gradients that f has given.
+  void complete(FunctionNode& f, const Nodes& inputs, Vars& gxs, c10::ArrayRef<bool> wanted, const PassSink<T>& sink) {
     const bool debug = mode(Mode::debug);
     for (size_t i = 0; i < gxs.size(); ++i) {
-      if (wanted[i] && !gxs[i].defined() && options_.zeros && !f.call && !taker.taken.input(i))
-        gxs[i] = zeros_of(*inputs[i]);
-      if (!wanted[i] || !gxs[i].defined()) continue;
+      if (!wanted[i]) continue;
+      if (!gxs[i].defined() && options_.zeros && !f.call && !sink.later.input(i)) gxs[i] = zeros_of(*inputs[i]);
+      if (!gxs[i].defined()) continue;
       if (f.python && !selective_) binding.check_gradient(f, *inputs[i], i, gxs[i].data);
       if (debug && !(gxs[i].node && gxs[i].node->deferred) && has_nan(gxs[i].data))
         throw std::runtime_error("NaN is detected on backward computation of " + binding.label(f));
     }
+  }
+  // Adds the gradients of a function's inputs to their slots, and pushes the functions that these reach.
+  void hand_on(const Nodes& inputs, Vars& gxs, c10::ArrayRef<bool> wanted, PassSink<T>& sink, bool observed) {
+    const bool unseen =
+        std::is_same_v<T, at::Tensor> && !observed && !options_.watch && !mode(Mode::debug);  // nothing looks on
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!wanted[i]) continue;
       VariableNode& x = *inputs[i];
@@ -168,22 +182,18 @@ class Pass : GradientSlots<T> {
         if (options_.watch) options_.watch->adds(x);
         s = &open(x);
         add(*s, std::move(gxs[i]));
-      } else if (taker.part && taker.part_of == i) {
-        s = &add_part(x, std::move(*taker.part));
+      } else if (sink.part && sink.part_of == i) {
+        s = &add_part(x, std::move(*sink.part));
       } else {
         s = find(x);
         if (!s && x.creator && has_given(x)) open(x);  // reached now, so the gradient that its Variable has is ignored
       }
       if (!s || s->empty()) continue;
       if (x.creator)
-        push(creator_of(x),
-             std::is_same_v<T, at::Tensor> && !observed && !options_.watch && !debug && alone(x, 3 + is_marked(x)));
+        push(creator_of(x), unseen && alone(x, 3 + is_marked(x)));
       else
         keep_leaf(*s);  // it may have become a leaf a moment ago
     }
-    if (!options_.release || f.call) return;
-    f.release_graph();
-    if (!options_.watch) this->write_complete(inputs);
   }
 
   static bool registered(FunctionNode& f, NodesRef inputs, VarsRef gys, Vars& gxs, c10::ArrayRef<bool> wanted) {
@@ -194,7 +204,7 @@ class Pass : GradientSlots<T> {
   // `keep`: hooks still need `gys`. Otherwise the gradients are moved into the formula, so that it can reuse their
   // memory.
   void run_native(FunctionNode& f, const Nodes& inputs, Vars& gys, Vars& gxs, c10::ArrayRef<bool> wanted, bool keep,
-                  Taker<T>& taker) {
+                  PassSink<T>& sink) {
     const Whole whole(f, inputs);
     const kernels::OneThread one(f.info());
     if (std::is_same_v<T, Var> && (options_.create_graph || (f.info() && !f.call))) {
@@ -208,8 +218,8 @@ class Pass : GradientSlots<T> {
       settle();
       compute_missing(f, wanted);
     }
-    Taker<T>* const joins = keep || options_.watch || mode(Mode::debug) ? nullptr : &taker;
-    if (joins && options_.release && !selective_ && !f.call) taker.find_rooms(wanted);
+    PassSink<T>* const joins = keep || options_.watch || mode(Mode::debug) ? nullptr : &sink;
+    if (joins && options_.release && !selective_ && !f.call) sink.find_memories(wanted);
     Tensors gy, gx(wanted.size());
     bool large = false;
     for (Var& g : gys) {

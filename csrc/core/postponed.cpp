@@ -100,8 +100,8 @@ const at::Tensor& add(Stage stage, at::Tensor y) {
   return waiting().back().tensor;
 }
 
-// Whether functions of arrays like x can wait together with those that wait already; if not, these are computed.
-void make_room(const at::Tensor& x, size_t arrays, bool joins) {
+// Computes the functions that wait already, unless functions of arrays like x can wait together with them.
+void settle_unlike(const at::Tensor& x, size_t arrays, bool joins) {
   auto& all = waiting();
   const unsigned now = kernels::DenormalMode::now();
   if (postponed && (all.size() + arrays > kMost || all[0].tensor.sizes() != x.sizes() ||
@@ -197,7 +197,7 @@ at::Tensor postpone(FunctionNode& f, VarsRef in, int holders) {
   if ((w->kind == Stage::Tanh || w->kind == Stage::Erf) && x.scalar_type() != at::kFloat) return {};
   if (!read_number(f, *w, stage.number)) return {};
   const auto& all = waiting();
-  make_room(x, 3, std::any_of(in.begin(), in.end(), [](const Var& v) { return place_of(v.data) >= 0; }));
+  settle_unlike(x, 3, std::any_of(in.begin(), in.end(), [](const Var& v) { return place_of(v.data) >= 0; }));
   if (!postponed && !w->begins) return {};
   for (const Var& v : in)
     if (const int i = place_of(v.data); !(i >= 0 && all[i].stage.kind != Stage::None) && !is_hidden(v, holders))
@@ -222,7 +222,7 @@ bool postpone_backward(FunctionNode& f, const Tensors& gys, Tensors& gxs, c10::A
   double number = 0;
   if (!read_number(f, *w, number)) return false;
   const auto waits = [&](Stage::Kind kind, const at::Tensor& other, double s = 0) {
-    make_room(gy, 4, true);
+    settle_unlike(gy, 4, true);
     Stage stage{kind, s};
     stage.a = place(gy);
     stage.b = other.defined() ? place(other) : stage.a;

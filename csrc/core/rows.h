@@ -22,8 +22,8 @@ inline const c10::StorageImpl* storage_of(const at::Tensor& t) {
 class RowsOfLeaves : Pinned {
  public:
   // Returns whether the rows wait for those of other functions, or were added to the gradient. If too many rows wait,
-  // their sum is computed and given to `to`: by to.add(sum), or added in the memory to.room() of the gradient so far,
-  // which is undefined if it must not be changed. Leaves with the same `key` have one gradient together.
+  // their sum is computed and given to `to`: by to.add(sum), or added in to.changeable(), the gradient so far, which is
+  // undefined if it must not be changed. Leaves with the same `key` have one gradient together.
   template <class To>
   bool join(VariableNode& leaf, const void* key, RowSum sum, const at::Tensor& a, const at::Tensor& b, To&& to) {
     const bool joins = b.dim() == 2 && b.size(0) <= kFewRows && b.scalar_type() == leaf.dtype && !kernels::traced() &&
@@ -80,7 +80,7 @@ class RowsOfLeaves : Pinned {
   // arrays were kept until the sum is computed, they and the copy would be in memory at the same time.
   class Rows {
    public:
-    void add(const at::Tensor& t, int64_t room) {
+    void add(const at::Tensor& t, int64_t capacity) {
       if (!all_.defined()) {
         all_ = t;
         rows_ = t.defined() ? t.size(0) : 0;
@@ -88,7 +88,7 @@ class RowsOfLeaves : Pinned {
       }
       if (!copied_) {
         c10::DimVector sizes(t.sizes().begin(), t.sizes().end());
-        sizes[0] = room + rows_;
+        sizes[0] = capacity + rows_;
         const at::Tensor first = std::exchange(all_, at::empty(sizes, t.options()));
         copied_ = true;
         rows_ = 0;
@@ -131,8 +131,8 @@ class RowsOfLeaves : Pinned {
   }
   template <class To>
   static bool add_to(RowSum sum, const at::Tensor& a, const at::Tensor& b, To&& to) {
-    const at::Tensor room = sum->add ? to.room() : at::Tensor();
-    return room.defined() && sum->add(room, a, b);
+    const at::Tensor total = sum->add ? to.changeable() : at::Tensor();
+    return total.defined() && sum->add(total, a, b);
   }
   static constexpr int64_t kFewRows = 256, kFewNumbers = 1 << 18;
   std::vector<std::unique_ptr<Waiting>> waiting_;  // null: computed

@@ -121,7 +121,7 @@ class GradientSlots {
   // The memory of a leaf's last gradient, if the gradient that the visited function is about to compute is the only one
   // of this pass and would replace it at once; otherwise undefined. New memory would be a second gradient, of which the
   // system clears each page. `inputs` and the function own the leaf.
-  Tensor room(const Ref<VariableNode>& x, const Nodes& inputs) {
+  Tensor last_memory(const Ref<VariableNode>& x, const Nodes& inputs) {
     if (create_graph_ || !x || !writable(*x) || x->buffer->add || x->buffer->data.numel() < kLarge) return {};
     if (unread_gradients || find(*x) || std::count(inputs.begin(), inputs.end(), x) != 1 || x->refs != 2 + owners(*x))
       return {};
@@ -148,7 +148,7 @@ class GradientSlots {
       slots.add(slot, Var(std::move(g)));
       if (!slots.create_graph_ && slot.more && slot.more->size() >= kPendingRows) slots.sum(slot);
     }
-    Tensor room() {
+    Tensor changeable() {
       if (slots.create_graph_ || slot.parts || (slot.more && !slot.more->empty())) return {};
       return slot.first.defined() && slot.first.data.is_contiguous() && sole_owner(slot.first) ? slot.first.data
                                                                                                : Tensor();

@@ -1,8 +1,12 @@
-// Variable nodes: what they keep of their data, and which function they are an output of.
+// Variable nodes: what they keep of their data, which function they are an output of, and where a program wants their
+// gradients.
 #include "core/variable.h"
 
+#include "core/arithmetic.h"
+#include "core/backprop.h"
 #include "core/deferred.h"
 #include "core/function.h"
+#include "kernels/trace.h"
 
 namespace cg {
 
@@ -73,6 +77,29 @@ Ref<VariableNode> make_node(const at::Tensor& t, bool requires_grad) {
   n->requires_grad = requires_grad;
   if (t.defined()) n->describe(t);
   return r;
+}
+
+bool GradientBuffer::is_own() const {
+  return !kernels::traced() && data.is_contiguous() && data.storage_offset() == 0 && data.storage().use_count() == 1 &&
+         !has_python_object(data);
+}
+
+void GradientBuffer::write(at::Tensor g) {
+  fresh = true;
+  bump_version(data);
+  if (g.is_same(data)) return;  // its function computed it in this memory (GradientSlots::last_memory)
+  if (add) {
+    data.add_(g);
+    return;
+  }
+  // The buffer takes over the gradient's memory, without a copy, if nobody can notice.
+  at::TensorImpl* impl = data.unsafeGetTensorImpl();
+  if (is_own() && may_overwrite(g) && g.is_contiguous() && g.storage_offset() == 0 &&
+      g.scalar_type() == data.scalar_type() && g.device() == data.device() && g.sizes() == data.sizes()) {
+    impl->set_storage_keep_dtype(g.storage());
+    return;
+  }
+  data.copy_(g);
 }
 
 }  // namespace cg

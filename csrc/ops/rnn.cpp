@@ -75,7 +75,7 @@ CG_OP("lstm", LSTM,
       "second axis of x, or with `order`, such as ifao, in four blocks in this order. If c has more samples than x, "
       "the sequences of the others have ended, and their c is copied.")
 
-// The gates of nnabla's PF.lstm_cell, which a graph shows as nine functions (python/chains.cpp). tanh(c') is saved, as
+// The gates of nnabla's PF.lstm_cell, which a graph shows as nine functions (python/joined.h). tanh(c') is saved, as
 // the functions save it. If it were computed again from c, a program that writes into c before backward would change
 // the gradients.
 struct LSTMParts {

@@ -1,6 +1,6 @@
 // DeferredVariable: a Variable whose values come later.
 #include "python/deferred.h"
-#include "python/chains.h"
+#include "python/joined.h"
 
 namespace cg::py {
 
@@ -36,17 +36,13 @@ void put_array(PyObject* o, PyObject* value, void* name) {
 PyObject* get_shape(PyObject* o, void*) { return tuple_of_ints(node_of_object(o).sizes); }
 PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromSize_t(node_of_object(o).sizes.size()); }
 PyObject* get_size(PyObject* o, void*) { return PyLong_FromLongLong(c10::multiply_integers(node_of_object(o).sizes)); }
-PyObject* get_need_grad(PyObject* o, void*) {
-  VariableNode& n = node_of_object(o);
-  return PyBool_FromLong(n.deferred->need_grad >= 0 ? n.deferred->need_grad : n.requires_grad);
-}
+PyObject* get_need_grad(PyObject* o, void*) { return PyBool_FromLong(need_grad_of(node_of_object(o))); }
 void put_need_grad(PyObject* o, PyObject* value, void*) {
   if (value == Py_None) fail(PyExc_TypeError, "need_grad: expected a bool, got None");
   VariableNode& n = node_of_object(o);
   n.deferred->need_grad = parse_need_grad(value);
   n.requires_grad = n.deferred->need_grad;
 }
-PyObject* get_need_grad_is_set(PyObject* o, void*) { return PyBool_FromLong(deferred(o).need_grad >= 0); }
 template <bool Deferred::* Flag>
 PyObject* get_flag(PyObject* o, void*) {
   return PyBool_FromLong(deferred(o).*Flag);
@@ -84,41 +80,6 @@ PyObject* get_users(PyObject* o, void*) {
   std::sort(users.begin(), users.end(), [](auto& a, auto& b) { return a.first < b.first; });
   const auto view = [&](size_t k) { return view_of_function(users[k].second.get(), as_variable(o)->frontend); };
   return list_of(users.size(), view).release();
-}
-PyObject* unlinked(PyObject* o, PyObject* need_grad) {
-  VariableNode& n = node_of_object(o);
-  auto fresh = make_deferred(n.deferred->store, parse_need_grad(need_grad));
-  fresh->sizes = n.sizes;
-  return variable_of_node(fresh, as_variable(o)->frontend);
-}
-bool is_shape(PyObject* shape, at::IntArrayRef sizes) {
-  if (!(PyTuple_CheckExact(shape) || PyList_CheckExact(shape)) || PySequence_Fast_GET_SIZE(shape) != std::ssize(sizes))
-    return false;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    PyObject* const n = PySequence_Fast_GET_ITEM(shape, i);
-    if (!PyLong_CheckExact(n) || PyLong_AsLongLong(n) != sizes[i]) return false;
-  }
-  return true;
-}
-// take_parameter(scope, name, shape or None, need_grad, as_need_grad): what nnabla's get_parameter_or_create returns if
-// the parameter is in the dict `scope` and has this shape and this need_grad; otherwise None
-PyObject* take_parameter(PyObject*, PyObject* const* args, Py_ssize_t) {
-  PyObject *const scope = args[0], *const name = args[1];
-  PyObject* const found =
-      PyDict_Check(scope) && PyUnicode_CheckExact(name) ? PyDict_GetItemWithError(scope, name) : nullptr;
-  if (!found && PyErr_Occurred()) throw PyError();
-  if (!found || !PyObject_TypeCheck(found, &DeferredVariableType) || !PyBool_Check(args[3]) || !PyBool_Check(args[4]))
-    Py_RETURN_NONE;
-  Frontend* const f = as_variable(found)->frontend;
-  VariableNode& n = node_of_object(found);
-  const bool need_grad = n.deferred->need_grad >= 0 ? n.deferred->need_grad : n.requires_grad;
-  if (reinterpret_cast<PyObject*>(Py_TYPE(found)) != f->variable_class || need_grad != (args[3] == Py_True) ||
-      !(args[2] == Py_None || is_shape(args[2], n.sizes)) ||
-      PyUnicode_FindChar(name, '/', 0, PyUnicode_GET_LENGTH(name), 1) != -1)  // it may be in a scope inside
-    Py_RETURN_NONE;
-  Obj taken = Obj::steal(unlinked(found, args[4]));
-  put_string(as_variable(taken.get())->v.node->name, name, "name");
-  return taken.release();
 }
 // A variable with another shape that shares the memory.
 PyObject* view(PyObject* o, PyObject* shape) {
@@ -161,9 +122,6 @@ PyObject* order(PyObject* o, PyObject*) {
   const auto functions = forward_order(node_of_object(o));
   const auto view = [&](size_t k) { return view_of_function((*functions)[k].get(), as_variable(o)->frontend); };
   return list_of(functions->size(), view).release();
-}
-void refresh(PyObject* o, PyObject*) {
-  if (node_of_object(o).creator) refresh_need_grad(node_of_object(o));
 }
 
 // ---- passes ---------------------------------------------------------------------------------------------------------
@@ -238,7 +196,6 @@ PyGetSetDef getset[] = {
     {"size", guard<get_size>, nullptr, "Number of elements.", nullptr},
     {"need_grad", guard<get_need_grad>, guard<put_need_grad>, "Whether backpropagation reaches this variable.",
      nullptr},
-    {"_need_grad_is_set", guard<get_need_grad_is_set>, nullptr, nullptr, nullptr},
     {"persistent", guard<get_flag<&Deferred::persistent>>, guard<put_flag<&Deferred::persistent>>,
      "Whether passes that free memory keep the data of this variable.", nullptr},
     {"_recompute", guard<get_flag<&Deferred::recompute>>, guard<put_flag<&Deferred::recompute>>, nullptr, nullptr},
@@ -247,19 +204,24 @@ PyGetSetDef getset[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {
     {"_setup", FAST(setup, 2), nullptr},
-    {"_unlinked", guard<unlinked>, METH_O, nullptr},
+    {"_unlinked", guard<unlinked_variable>, METH_O, nullptr},
     {"_view", guard<view>, METH_O, nullptr},
     {"_rewire_on", guard<rewire>, METH_O, nullptr},
     {"_set_shape", guard<set_shape>, METH_O, nullptr},
     {"_functions", guard<order>, METH_NOARGS, "All functions this variable depends on, inputs first."},
-    {"_refresh_need_grad", guard<refresh>, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
+PyObject* unlinked_variable(PyObject* o, PyObject* need_grad) {
+  VariableNode& n = node_of_object(o);
+  auto fresh = make_deferred(n.deferred->store, parse_need_grad(need_grad));
+  fresh->sizes = n.sizes;
+  return variable_of_node(fresh, as_variable(o)->frontend);
+}
+
 PyMethodDef deferred_functions[] = {{"deferred_forward", FAST(deferred_forward, 6), nullptr},
                                     {"deferred_backward", FAST(deferred_backward, 7), nullptr},
-                                    {"take_parameter", FAST(take_parameter, 5), nullptr},
                                     {"set_global_recompute", guard<set_global_recompute>, METH_O, nullptr},
                                     {"get_global_recompute", guard<get_global_recompute>, METH_NOARGS, nullptr},
                                     {nullptr, nullptr, 0, nullptr}};

@@ -1,7 +1,7 @@
 // Queries and calls of functions of a deferred graph, for frontends.
 #include "core/order.h"
-#include "python/chains.h"
 #include "python/deferred.h"
+#include "python/joined.h"
 
 namespace cg::py {
 
@@ -77,8 +77,7 @@ PyObject* function_outputs(PyObject*, PyObject* o) {
 }
 PyObject* function_info(PyObject*, PyObject* o) {
   auto* info = static_cast<PyObject*>(deferred_function(o).call->info);
-  // A capsule: an op in place of several functions (chains.cpp), which code sees that looks while a pass is running.
-  return Py_NewRef(info && !PyCapsule_CheckExact(info) ? info : Py_None);
+  return Py_NewRef(info && !is_joined(info) ? info : Py_None);  // code that looks while a pass runs sees joined ops
 }
 // function_device(FunctionNode or Variable): "cpu", "cuda:0", ...
 PyObject* function_device(PyObject*, PyObject* o) {

@@ -2,7 +2,7 @@
 #include <ATen/ops/clone.h>
 
 #include "core/unread.h"
-#include "python/common.h"
+#include "python/deferred.h"
 
 namespace cg::py {
 namespace {
@@ -143,26 +143,13 @@ PyObject* uses(PyObject*, PyObject* o) {
   for (PyObject* x : variables) {
     const VariableNode* const n = expect_variable(x, "variables")->v.node.get();
     if (n && n->deferred)
-      found += static_cast<char>(n->deferred->need_grad >= 0 ? n->deferred->need_grad : n->requires_grad);
+      found += static_cast<char>(need_grad_of(*n));
     else if (n && n->buffer)
       found += static_cast<char>(n->buffer->data.defined() ? 2 + n->buffer->add : 0);
     else
       found += static_cast<char>(n && n->requires_grad);
   }
   return PyBytes_FromStringAndSize(found.data(), static_cast<Py_ssize_t>(found.size()));
-}
-
-// take_fresh(variables): if the flags of all are set, clears them and returns None; otherwise returns a list of the
-// variables whose flags are not set.
-PyObject* take_fresh(PyObject*, PyObject* o) {
-  const Items variables(o, "variables");
-  const auto is_fresh = [](PyVariable* v) { return v->v.node && v->v.node->buffer && v->v.node->buffer->fresh; };
-  c10::SmallVector<Py_ssize_t, 16> stale;
-  for (Py_ssize_t i = 0; i < variables.size(); ++i)
-    if (!is_fresh(expect_variable(variables[i], "variables", i))) stale.push_back(i);
-  if (!stale.empty()) return list_of(stale.size(), [&](size_t k) { return PyLong_FromSsize_t(stale[k]); }).release();
-  for (PyObject* v : variables) as_variable(v)->v.node->buffer->fresh = false;
-  Py_RETURN_NONE;
 }
 
 // constant(variable): a constant that shares its data.
@@ -189,7 +176,6 @@ PyMethodDef mark_functions[] = {{"mark", FAST(mark, 3, 4), nullptr},
                                 {"share_place", FAST(share_place, 2), nullptr},
                                 {"own", FAST(own), nullptr},
                                 {"foreign", FAST(foreign, 2), nullptr},
-                                {"take_fresh", guard<take_fresh>, METH_O, nullptr},
                                 {"constant", guard<constant>, METH_O, nullptr},
                                 {nullptr, nullptr, 0, nullptr}};
 

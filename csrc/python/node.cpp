@@ -1,7 +1,7 @@
 // The Python object of a variable node. At most one exists at a time, so these objects can be compared and hashed by
 // identity.
-#include "python/chains.h"
 #include "python/common.h"
+#include "python/joined.h"
 
 namespace cg::py {
 namespace {

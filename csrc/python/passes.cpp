@@ -3,8 +3,8 @@
 
 #include "core/arithmetic.h"
 #include "core/mode.h"
-#include "python/chains.h"
 #include "python/deferred.h"
+#include "python/joined.h"
 
 namespace cg::py {
 namespace {

@@ -131,16 +131,9 @@ void scope_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
 
 // call_within((object, name, value), f, args, kwargs): f(*args, **kwargs) while the attribute has the value
 PyObject* call_within(PyObject*, PyObject* const* args, Py_ssize_t) {
-  Settings s;
-  s.attributes = Obj::steal(PyTuple_Pack(1, args[0]));
-  set_attribute(s, args[0]);
-  Obj result;
-  if (PyObject* y = PyObject_Call(args[1], args[2], args[3])) result = Obj::steal(y);
-  PyObject *type, *error, *trace;
-  PyErr_Fetch(&type, &error, &trace);
-  restore(std::move(s));
-  PyErr_Restore(type, error, trace);
-  return result.release();
+  PyObject *object, *name, *value;
+  if (!PyArg_ParseTuple(args[0], "OUO", &object, &name, &value)) throw PyError();
+  return call_with_attribute(object, name, value, args[1], args[2], args[3]);
 }
 
 int scope_traverse(PyObject* self, visitproc visit, void* arg) {
@@ -187,6 +180,24 @@ void hook_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
 PyMethodDef hook_block_methods[] = {{"__exit__", FAST(hook_exit, 0, 3), nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+PyObject* call_with_attribute(PyObject* object, PyObject* name, PyObject* value, PyObject* f, PyObject* args,
+                              PyObject* kwargs) {
+  const Obj old = Obj::steal(PyObject_GetAttr(object, name)), now = Obj::borrow(value);
+  if (PyObject_SetAttr(object, name, now.get()) < 0) throw PyError();
+  Obj result;
+  if (PyObject* const y = PyObject_Call(f, args, kwargs)) result = Obj::steal(y);
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  if (PyObject_SetAttr(object, name, old.get()) < 0) {
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(trace);
+    throw PyError();
+  }
+  PyErr_Restore(type, error, trace);
+  return result.release();
+}
 
 PyMethodDef scope_functions[] = {{"call_within", FAST(call_within, 4), nullptr}, {nullptr, nullptr, 0, nullptr}};
 

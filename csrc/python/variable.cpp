@@ -1,8 +1,8 @@
 // The Variable type: data, gradient and node; the operators are in operators.cpp.
 #include <ATen/ops/clone.h>
 
-#include "python/chains.h"
 #include "python/common.h"
+#include "python/joined.h"
 
 namespace cg::py {
 namespace {

@@ -22,7 +22,42 @@ import sys
 import tempfile
 import typing
 
-from tests.benchmarks import chain, data, large, recorded, second, worker
+from tests.benchmarks import data, recorded
+from tests.benchmarks.workloads import (
+    BATCHES,
+    BEST,
+    CANNOT,
+    CHAINER,
+    CHAINS,
+    COMPILED,
+    COMPILED_HERE,
+    DATA,
+    DYNAMIC,
+    FRONTEND,
+    FRONTENDS,
+    GROWTHS,
+    JAX,
+    LARGE,
+    MEMORIES,
+    MX,
+    MXNET,
+    NATIVE,
+    NN,
+    NNABLA,
+    NNABLA_DYNAMIC,
+    NNABLA_STATIC,
+    ORDERS,
+    ORIGINALS,
+    OTHERS,
+    PAIRS,
+    RATES,
+    RECURRENT,
+    SECOND,
+    STATIC,
+    STEPS,
+    TARGETS,
+    TORCH,
+)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The environment of the programs; --threads changes the number of threads.
@@ -30,145 +65,6 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 ENVIRONMENT = {**os.environ, **dict.fromkeys(THREADS, "1")}
 # Options of glibc for measuring memory: large blocks are returned to the system at once.
 RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
-
-TORCH, NATIVE, FRONTEND, CHAINER = "torch", "native", "compatgrad", "Chainer"
-COMPILED, JAX = "compiled torch", "JAX"
-COMPILED_HERE = "compatgrad compiled"  # by interop.compile
-BEST = "torch best"  # with channels last, fused attention and fused optimizers
-# nnabla programs with static and dynamic graphs, on compatgrad and on the original
-STATIC, DYNAMIC, NNABLA_STATIC, NNABLA_DYNAMIC = "nn static", "nn dynamic", "nnabla static", "nnabla dynamic"
-MX, MXNET = "mx", "MXNet"
-NN, NNABLA = "nn", "nnabla"  # programs without graphs
-ORIGINALS = (CHAINER, NNABLA_STATIC, NNABLA_DYNAMIC, NNABLA, MXNET)
-FRONTENDS = {
-    "chainer": (FRONTEND, CHAINER),
-    "nnabla": (STATIC, DYNAMIC, NN, NNABLA_STATIC, NNABLA_DYNAMIC, NNABLA),
-    "mxnet": (MX, MXNET),
-}
-# Workloads for which an original lacks second derivatives.
-CANNOT = {("chain dbl", MXNET), ("wgan_gp", MXNET)}
-PAIRS = [
-    (NATIVE, TORCH),
-    (NATIVE, JAX),
-    (FRONTEND, TORCH),
-    (FRONTEND, BEST),
-    (FRONTEND, CHAINER),
-    (FRONTEND, COMPILED),
-    (FRONTEND, JAX),
-    (COMPILED_HERE, TORCH),
-    (COMPILED_HERE, JAX),
-    (COMPILED_HERE, CHAINER),
-    (STATIC, TORCH),
-    (STATIC, BEST),
-    (STATIC, NNABLA_STATIC),
-    (STATIC, COMPILED),
-    (STATIC, JAX),
-    (DYNAMIC, TORCH),
-    (DYNAMIC, COMPILED),
-    (DYNAMIC, JAX),
-    (DYNAMIC, NNABLA_DYNAMIC),
-    (NN, TORCH),
-    (NN, NNABLA),
-    (MX, TORCH),
-    (MX, BEST),
-    (MX, MXNET),
-    (MX, COMPILED),
-    (MX, JAX),
-]
-RATES = {"img/s"}  # units of which more is better
-# workload -> (consecutive runs per sample, samples per round)
-CHAINS = {"chain fb": (1, 30), "chain dbl": (1, 20)}
-STEPS = {
-    "mlp_tiny": (20, 15),
-    "mlp_mnist": (1, 9),
-    "cnn": (1, 15),
-    "lstm_lm": (1, 15),
-    "wgan_gp": (1, 15),
-}
-# derivatives of an order, and training steps of one network on batches of growing size
-ORDERS = {name: (1, 9) for name in chain.ORDERS}
-BATCHES = {f"batch {n}": (1, 9) for n in worker.BATCHES}
-# recurrent networks over 50 steps; each framework has programs for some of them
-RECURRENT = {
-    name: (1, 5)
-    for name in (
-        "lstm layer", "lstm layer, lengths", "lstm both ways", "gru layer", "tanh layer", "lstm cells", "gru cells",
-        "lstm hybrid", "lstm symbol", "gru symbol", "lstm projected", "lstm of images", "peephole", "zoneout", "mgu",
-        "tree, 2", "tree, 3", "child sum, 4", "lstm layer, 1024", "gru layer, 1024",
-    )
-}  # fmt: skip
-# training steps and inference of large networks, which run only if --large is given or --only names them
-# The first steps after another program had its turn are slow, because their weights are no longer in the caches.
-LARGE = {name: (1, 45 if "infer" in name else 3) for name in large.names()}
-# programs that differentiate twice, which run only if --only names them
-SECOND = {name: (1, 3 if name == "second penalty" else 9) for name in second.NAMES}
-# steps of which --memory tells by how much they raise the peak
-GROWTHS = ("lstm layer", "lstm cells", *(name for name in large.names() if "train" in name))
-# peaks of memory in steps, beside torch and, with static graphs, beside nnabla
-MEMORIES = ("memory", "memory cold", "memory warm")
-# reading of images, which is measured only if --data is given
-DATA = {name: (1, 3) for name in data.IMAGES}
-# (workload, framework, other framework) -> the largest ratio of their times that meets the target
-TARGETS = {
-    ("chain fb", NATIVE, TORCH): 0.45,
-    ("chain dbl", NATIVE, TORCH): 0.45,
-    **{
-        (workload, framework, TORCH): ratio
-        for framework in (FRONTEND, STATIC, DYNAMIC)
-        for workload, ratio in {
-            "chain fb": 0.7,
-            "chain dbl": 0.7,
-            "mlp_tiny": 0.6,
-            "mlp_mnist": 1.05,
-            "cnn": 1.05,
-            "lstm_lm": 1.0,
-            "wgan_gp": 1.05,
-        }.items()
-    },
-    **{
-        (workload, framework, other): ratio
-        for framework in (FRONTEND, STATIC, DYNAMIC, MX)
-        for workload, other, ratio in (
-            ("mlp_tiny", JAX, 0.8),
-            ("mlp_mnist", JAX, 0.95),
-            ("lstm_lm", JAX, 1.0),
-            *((name, JAX, 0.5) for name in ("cnn", "wgan_gp")),
-            *((name, COMPILED, 0.7) for name in ("cnn", "wgan_gp")),
-        )
-    },
-    **{
-        (name, framework, TORCH): 1.0
-        for framework in (FRONTEND, STATIC, MX)
-        for name in ("lstm layer", "gru layer", "lstm cells", "gru cells", "lstm layer, 1024", "gru layer, 1024")
-    },
-    ("mlp_tiny", FRONTEND, CHAINER): 1 / 8,
-    ("cnn", FRONTEND, CHAINER): 1 / 3,
-    ("lstm_lm", FRONTEND, CHAINER): 1 / 6,
-    ("wgan_gp", FRONTEND, CHAINER): 1 / 2,
-    ("chain fb", MX, MXNET): 1 / 5,
-    ("mlp_tiny", MX, MXNET): 1 / 4,
-    **{(workload, MX, MXNET): 1.0 for workload in ("mlp_mnist", "cnn", "lstm_lm")},
-    ("memory", FRONTEND, TORCH): 1.0,
-    **{(workload, STATIC, NNABLA_STATIC): 1.0 for workload in ("memory cold", "memory warm")},
-    **{
-        (name, here, other): 0.9
-        for name in LARGE
-        for here, original in ((FRONTEND, CHAINER), (STATIC, NNABLA_STATIC), (MX, MXNET))
-        for other in (TORCH, BEST, original)
-    },
-    **{
-        (name, here, other): 1.0
-        for name in DATA
-        for here, original in ((FRONTEND, CHAINER), (NN, NNABLA), (MX, MXNET))
-        for other in (TORCH, original)
-    },
-    **{
-        (name, here, other): 0.8
-        for name in second.NAMES
-        for here in (NATIVE, FRONTEND, COMPILED_HERE)
-        for other in (TORCH, JAX)
-    },
-}
 
 
 class Worker:
@@ -384,139 +280,174 @@ def table_row(*cells):
     print(" ".join(format(cell, width) for cell, width in zip(cells, layout, strict=True)).rstrip(), flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(
+def parser():
+    made = argparse.ArgumentParser(
         prog="python -m tests.benchmarks",
         description="Measures the same programs on compatgrad, torch and the originals that are given, in turns.",
     )
-    parser.add_argument("--quick", action="store_true", help="three short rounds")
-    parser.add_argument("--rounds", type=int, help="how often each framework has its turn (default 7, quick 3)")
-    parser.add_argument("--chainer", metavar="PYTHON", help="an interpreter in which real Chainer 7.8.1 runs")
-    parser.add_argument("--nnabla", metavar="PYTHON", help="an interpreter in which real nnabla 1.39.0 runs")
-    parser.add_argument("--mxnet", metavar="PYTHON", help="an interpreter in which real MXNet 1.9.1 runs")
-    parser.add_argument("--jax", metavar="PYTHON", help="an interpreter with JAX, in which training steps are jitted")
-    parser.add_argument(
+    made.add_argument("--quick", action="store_true", help="three short rounds")
+    made.add_argument("--rounds", type=int, help="how often each framework has its turn (default 7, quick 3)")
+    made.add_argument("--chainer", metavar="PYTHON", help="an interpreter in which real Chainer 7.8.1 runs")
+    made.add_argument("--nnabla", metavar="PYTHON", help="an interpreter in which real nnabla 1.39.0 runs")
+    made.add_argument("--mxnet", metavar="PYTHON", help="an interpreter in which real MXNet 1.9.1 runs")
+    made.add_argument("--jax", metavar="PYTHON", help="an interpreter with JAX, in which training steps are jitted")
+    made.add_argument(
         "--compiled", action="store_true",
         help="add torch's training steps compiled by torch.compile, and MAML compiled by interop.compile",
     )  # fmt: skip
-    parser.add_argument("--limit", action="store_true", help="print the share of the machine's limit")
-    parser.add_argument("--large", action="store_true", help="large networks, and nothing else")
-    parser.add_argument(
+    made.add_argument("--limit", action="store_true", help="print the share of the machine's limit")
+    made.add_argument("--large", action="store_true", help="large networks, and nothing else")
+    made.add_argument(
         "--data", action="store_true", help="how many images a second iterators and loaders read, and nothing else"
     )
-    parser.add_argument(
+    made.add_argument(
         "--memory", action="store_true", help="by how much training steps raise the peak of memory, and nothing else"
     )
-    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where large networks compute (cpu)")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each program (default 1)")
-    parser.add_argument(
+    made.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where large networks compute (cpu)")
+    made.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each program (default 1)")
+    made.add_argument(
         "--frontend", choices=list(FRONTENDS), help="only programs of this frontend and of the native API"
     )
-    parser.add_argument(
+    made.add_argument(
         "--against", nargs="+", metavar="NAME",
         help="compare only with these programs: torch, 'torch best', 'compiled torch', JAX, Chainer, 'nnabla static', "
         "'nnabla dynamic', nnabla or MXNet",
     )  # fmt: skip
-    parser.add_argument("--json", metavar="FILE", help="record the rows in FILE, or print them as JSON for -")
-    parser.add_argument("--only", nargs="+", metavar="WORD", help="only workloads whose name contains a word")
-    args = parser.parse_args()
-    pythons = {name: getattr(args, name) for name in (*FRONTENDS, "jax")}
+    made.add_argument("--json", metavar="FILE", help="record the rows in FILE, or print them as JSON for -")
+    made.add_argument("--only", nargs="+", metavar="WORD", help="only workloads whose name contains a word")
+    return made
+
+
+def mistake(args, pythons):
+    """What is wrong with the options, or None."""
     for name, python in pythons.items():
         if python and not shutil.which(python):
-            parser.error(f"--{name}: there is no interpreter {python}")
+            return f"--{name}: there is no interpreter {python}"
         if python and (failure := cannot_import(python, name)):
-            parser.error(f"--{name}: {python} cannot import {name}: {failure}")
+            return f"--{name}: {python} cannot import {name}: {failure}"
     if args.device != "cpu" and not args.large:
-        parser.error("--device: only large networks (--large) compute on a GPU")
+        return "--device: only large networks (--large) compute on a GPU"
     if args.threads < 1:
-        parser.error(f"--threads: expected at least 1, got {args.threads}")
+        return f"--threads: expected at least 1, got {args.threads}"
     if args.rounds is not None and args.rounds < 1:
-        parser.error(f"--rounds: expected at least 1, got {args.rounds}")
+        return f"--rounds: expected at least 1, got {args.rounds}"
     if args.threads > 1 and args.jax:
-        parser.error("--threads: the programs of JAX use one thread")
-    ENVIRONMENT.update(dict.fromkeys(THREADS, str(args.threads)))
-    pythons["compiled"] = sys.executable if args.compiled else None
-    rounds = args.rounds or (3 if args.quick else 7)
-
-    only = "large" if args.large else "data" if args.data else "memory" if args.memory else None
-    others = {other for _, other in PAIRS}
-    if unknown := sorted(set(args.against or ()) - others):
-        parser.error(f"--against: expected names of {', '.join(sorted(others))}, got {', '.join(unknown)}")
-
-    def chosen(workloads, module=None):
-        if only and module != only:
-            return {}
-        return {k: v for k, v in workloads.items() if not args.only or any(word in k for word in args.only)}
-
+        return "--threads: the programs of JAX use one thread"
+    if unknown := sorted(set(args.against or ()) - OTHERS):
+        return f"--against: expected names of {', '.join(sorted(OTHERS))}, got {', '.join(unknown)}"
     measured = {
         "large": LARGE,
         "data": DATA,
         "memory": GROWTHS,
         None: (*CHAINS, *ORDERS, *STEPS, *BATCHES, *RECURRENT, *SECOND, *LARGE, *MEMORIES),
-    }[only]
+    }[alone(args)]
     if absent := [word for word in args.only or () if not any(word in name for name in measured)]:
         named = ", ".join(map(repr, absent))
-        parser.error(f"--only: no workload has {named} in its name; there are {'; '.join(measured)}")
+        return f"--only: no workload has {named} in its name; there are {'; '.join(measured)}"
+    return None
 
+
+def alone(args):
+    """The kind of workloads beside which nothing else is measured, or None."""
+    return "large" if args.large else "data" if args.data else "memory" if args.memory else None
+
+
+class Run:
+    """One run of the benchmarks: `rows`, and the machine's limits by workload.
+
+    `pythons`: the interpreters of the available originals.
+    """
+
+    def __init__(self, args, pythons):
+        self.args, self.pythons = args, pythons
+        self.rounds = args.rounds or (3 if args.quick else 7)
+        self.rows, self.limits = [], {}
+        self.shows = args.json != "-"
+
+    def measure(self):
+        for module, workloads, unit, scale in [
+            ("chain", CHAINS, "us/op", 1e6 / 200),
+            ("chain", ORDERS, "us", 1e6),
+            ("steps", {**STEPS, **BATCHES}, "ms", 1e3),
+            ("recurrent", RECURRENT, "ms", 1e3),
+            ("second", SECOND if self.args.only else {}, "ms", 1e3),
+            ("large", LARGE if self.args.large or self.args.only else {}, "ms", 1e3),
+            ("data", DATA if self.args.data else {}, "img/s", None),
+        ]:
+            frameworks = self.available(module)
+            for name, settings in self.chosen(workloads, module).items():
+                times = measure_times({name: settings}, self.rounds, self.args.quick, frameworks)
+                self.add(name, times[name], unit, scale or data.IMAGES[name])
+                if self.args.limit and module in ("steps", "large"):
+                    self.add_limit(name, times[name])
+        self.measure_memory()
+
+    def measure_memory(self):
+        frontend = self.args.frontend
+        if self.chosen(dict.fromkeys(MEMORIES[:1])) and frontend in (None, "chainer"):
+            environment = {**ENVIRONMENT, **RETURN_MEMORY}
+            self.add("memory", measure_memory(3, commands("memory", {}), environment), "MB", 1e-6)
+        for name in self.chosen(dict.fromkeys(MEMORIES[1:])):
+            if self.args.nnabla and frontend in (None, "nnabla"):
+                frameworks = memory_commands(self.args.nnabla, name.split()[1])
+                self.add(name, measure_memory(3, frameworks, ENVIRONMENT), "MB", 1e-6)
+        for name in GROWTHS if self.args.memory else ():
+            if self.chosen({name: None}, "memory"):
+                frameworks = self.available("recurrent" if name in RECURRENT else "large")
+                self.add(name, measure_growths(name, self.rounds, frameworks), "MB", 1e-6, target=1.0)
+
+    def chosen(self, workloads, module=None):
+        only = alone(self.args)
+        if only and module != only:
+            return {}
+        words = self.args.only
+        return {k: v for k, v in workloads.items() if not words or any(word in k for word in words)}
+
+    def available(self, module):
+        frontend, against = self.args.frontend, self.args.against
+        left_out = {key for name, keys in FRONTENDS.items() if frontend not in (None, name) for key in keys}
+        if against:
+            left_out |= OTHERS.difference(against)
+        found = commands(module, self.pythons, self.args.device)
+        return {framework: command for framework, command in found.items() if framework not in left_out}
+
+    def add(self, workload, values, unit, scale, target=None):
+        for row in rows(workload, values, unit, scale, target):
+            self.rows.append(row)
+            if self.shows:
+                show(row)
+
+    def add_limit(self, workload, times):
+        command = [sys.executable, "-m", "tests.benchmarks.limit", workload]
+        told = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=True, stdout=subprocess.PIPE, text=True)
+        self.limits[workload] = json.loads(told.stdout)[workload]
+        if self.shows:
+            show_limit(workload, times, self.limits[workload])
+
+
+def main():
+    options = parser()
+    args = options.parse_args()
+    pythons = {name: getattr(args, name) for name in (*FRONTENDS, "jax")}
+    if wrong := mistake(args, pythons):
+        options.error(wrong)
+    ENVIRONMENT.update(dict.fromkeys(THREADS, str(args.threads)))
     if args.data:
         ENVIRONMENT["BENCHMARK_DATA"] = folder = tempfile.mkdtemp()
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "tests.benchmarks.data", folder], cwd=ROOT, check=True)
-    result, limits = [], {}
-
-    def available(module):
-        found = commands(module, pythons, args.device)
-        left_out = {key for name, keys in FRONTENDS.items() if args.frontend not in (None, name) for key in keys}
-        if args.against:
-            left_out |= others.difference(args.against)
-        return {framework: command for framework, command in found.items() if framework not in left_out}
-
-    def add(workload, values, unit, scale, target=None):
-        for row in rows(workload, values, unit, scale, target):
-            result.append(row)
-            if args.json != "-":
-                show(row)
-
-    if args.json != "-":
+    run = Run(args, {**pythons, "compiled": sys.executable if args.compiled else None})
+    if run.shows:
         table_row("workload", "framework", "against", "median", "other", "", "ratio", "target", "")
-    for module, workloads, unit, scale in [
-        ("chain", CHAINS, "us/op", 1e6 / 200),
-        ("chain", ORDERS, "us", 1e6),
-        ("steps", {**STEPS, **BATCHES}, "ms", 1e3),
-        ("recurrent", RECURRENT, "ms", 1e3),
-        ("second", SECOND if args.only else {}, "ms", 1e3),
-        ("large", LARGE if args.large or args.only else {}, "ms", 1e3),
-        ("data", DATA if args.data else {}, "img/s", None),
-    ]:
-        frameworks = available(module)
-        for name, settings in chosen(workloads, module).items():
-            times = measure_times({name: settings}, rounds, args.quick, frameworks)
-            add(name, times[name], unit, scale or data.IMAGES[name])
-            if args.limit and module in ("steps", "large"):
-                command = [sys.executable, "-m", "tests.benchmarks.limit", name]
-                told = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=True, stdout=subprocess.PIPE, text=True)
-                limits[name] = json.loads(told.stdout)[name]
-                if args.json != "-":
-                    show_limit(name, times[name], limits[name])
-    if chosen(dict.fromkeys(MEMORIES[:1])) and args.frontend in (None, "chainer"):
-        environment = {**ENVIRONMENT, **RETURN_MEMORY}
-        add("memory", measure_memory(3, commands("memory", {}), environment), "MB", 1e-6)
-    for name in chosen(dict.fromkeys(MEMORIES[1:])):
-        if args.nnabla and args.frontend in (None, "nnabla"):
-            frameworks = memory_commands(args.nnabla, name.split()[1])
-            add(name, measure_memory(3, frameworks, ENVIRONMENT), "MB", 1e-6)
-    for name in GROWTHS if args.memory else ():
-        if chosen({name: None}, "memory"):
-            growths = measure_growths(name, rounds, available("recurrent" if name in RECURRENT else "large"))
-            add(name, growths, "MB", 1e-6, target=1.0)
+    run.measure()
     if Worker.slow:
         print(f"{Worker.slow} samples are from a core that others slowed all the time", file=sys.stderr)
-    missed, aimed = (sum(row["met"] in kinds for row in result) for kinds in ([False], [False, True]))
     if args.json:
-        text = json.dumps(recorded.merged(args.json, result, limits, args.threads, rounds), indent=1)
+        text = json.dumps(recorded.merged(args.json, run.rows, run.limits, args.threads, run.rounds), indent=1)
         print(text) if args.json == "-" else pathlib.Path(args.json).write_text(text + "\n")
-    if args.json != "-":
-        if not result:
+    if run.shows:
+        missed, aimed = (sum(row["met"] in kinds for row in run.rows) for kinds in ([False], [False, True]))
+        if not run.rows:
             print("nothing was compared: no program of the chosen frameworks has these workloads")
         elif aimed:
             print(f"{missed} of {aimed} targets not met" if missed else "all targets met")

@@ -7,6 +7,8 @@ import compatgrad.chainer as chainer
 import compatgrad.mxnet as mx
 import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as F
+from compatgrad.chainermn.communicators._tensors import to_tensor
+from compatgrad.interop._foreign_files import as_tensor
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 OTHER = X.astype(X.dtype.newbyteorder())
@@ -90,3 +92,37 @@ def test_memory_in_the_other_byte_order_is_not_shared():
 def test_indices_in_the_other_byte_order():
     x = nn.NdArray.from_numpy_array(X)
     assert F.gather_nd(x, np.array([[0, 1]], ">i4")).data.tolist() == X[[0, 1]].tolist()
+
+
+# Arrays with the numbers 1, 2, 3 whose memory torch cannot share.
+NOT_SHARED = {
+    "other byte order": lambda: np.array([1, 2, 3], ">f4"),
+    "negative strides": lambda: np.array([3, 2, 1], np.float32)[::-1],
+    "column of a table": lambda: np.array([(0, 1), (0, 2), (0, 3)], [("a", "i1"), ("b", np.float32)])["b"],
+    "read-only": lambda: np.frombuffer(np.array([1, 2, 3], np.float32).tobytes(), np.float32),
+}
+
+
+@pytest.mark.parametrize("kind", NOT_SHARED)
+@pytest.mark.filterwarnings("error")
+def test_arrays_whose_memory_torch_cannot_share_are_copied(kind):
+    for read in (mx.nd.array, mx.np.array, torch_array, sent):
+        x = NOT_SHARED[kind]()
+        found = read(x)
+        found[0] = 9
+        numbers = found if isinstance(found, np.ndarray) else found.asnumpy()
+        assert found.dtype == np.float32 and numbers.tolist() == [9, 2, 3] and x.tolist() == [1, 2, 3]
+
+
+def torch_array(x):
+    return as_tensor(x).numpy()
+
+
+def sent(x):
+    return to_tensor(x).numpy()
+
+
+def test_arrays_whose_memory_torch_can_share_are_not_copied():
+    x = np.zeros((3, 2), np.float32)
+    torch_array(x)[0, 0], sent(x.T)[0, 1] = 5, 7
+    assert x.tolist() == [[5, 0], [7, 0], [0, 0]]

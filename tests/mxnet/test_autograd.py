@@ -594,20 +594,3 @@ def test_gradients_share_no_memory(create_graph):
         gx[0] = 5
         assert gx.asnumpy().tolist() == [5, 1, 1]
         assert gz.asnumpy().tolist() == head.asnumpy().tolist() == [1, 1, 1]
-
-
-@pytest.mark.parametrize("backward_mode", [True, False])
-def test_batch_norm_has_the_gradient_of_its_forward_mode(backward_mode):
-    net = mx.gluon.nn.BatchNorm(in_channels=2)
-    net.initialize()
-    mean, var, gamma = np.array([0.5, -1.0]), np.array([2.0, 0.25]), np.array([3.0, -2.0])
-    for p, value in ((net.running_mean, mean), (net.running_var, var), (net.gamma, gamma)):
-        p.set_data(nd.array(value))
-    x, gy = nd.array(np.arange(12).reshape(3, 2, 2)), np.linspace(-1, 2, 12).reshape(3, 2, 2)
-    x.attach_grad()
-    with autograd.record(train_mode=False):
-        y = net(x)
-    y.backward(nd.array(gy), train_mode=backward_mode)
-    factor = (gamma / np.sqrt(var + 1e-5)).reshape(2, 1)
-    np.testing.assert_allclose(x.grad.asnumpy(), gy * factor, rtol=1e-5)
-    np.testing.assert_array_equal(net.running_mean.data().asnumpy(), mean)

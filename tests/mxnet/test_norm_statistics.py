@@ -82,3 +82,20 @@ def test_module_with_a_group_norm():
     wanted = X.reshape(2, 2, -1)
     wanted = (wanted - wanted.mean(2, keepdims=True)) / np.sqrt(wanted.var(2, keepdims=True) + 1e-5)
     np.testing.assert_allclose(module.get_outputs()[0].asnumpy(), wanted.reshape(X.shape), atol=1e-5)
+
+
+@pytest.mark.parametrize("backward_mode", [True, False])
+def test_batch_norm_has_the_gradient_of_its_forward_mode(backward_mode):
+    net = mx.gluon.nn.BatchNorm(in_channels=2)
+    net.initialize()
+    mean, var, gamma = np.array([0.5, -1.0]), np.array([2.0, 0.25]), np.array([3.0, -2.0])
+    for p, value in ((net.running_mean, mean), (net.running_var, var), (net.gamma, gamma)):
+        p.set_data(mx.nd.array(value))
+    x, gy = mx.nd.array(np.arange(12).reshape(3, 2, 2)), np.linspace(-1, 2, 12).reshape(3, 2, 2)
+    x.attach_grad()
+    with mx.autograd.record(train_mode=False):
+        y = net(x)
+    y.backward(mx.nd.array(gy), train_mode=backward_mode)
+    factor = (gamma / np.sqrt(var + 1e-5)).reshape(2, 1)
+    np.testing.assert_allclose(x.grad.asnumpy(), gy * factor, rtol=1e-5)
+    np.testing.assert_array_equal(net.running_mean.data().asnumpy(), mean)

@@ -19,6 +19,8 @@ CSRC = {
     "ops": {"ops", "core", "kernels"},
     "python": {"python", "ops", "core", "kernels"},
 }
+# lines of a file
+LONGEST = {"csrc": 300, "compatgrad": 600, "tests": 600, "examples": 600}
 # packages that mix frameworks (CONTRIBUTING.md, "Layers of the code")
 MIXING = {"interop", "chainermn", "onnx_chainer", "nnabla_ext", "horovod"}
 
@@ -74,3 +76,11 @@ def test_no_folder_of_csrc_includes_a_higher_one(folder):
 
 def test_every_folder_of_csrc_has_its_place():
     assert {p.name for p in (ROOT / "csrc").iterdir() if p.is_dir()} == set(CSRC)
+
+
+@pytest.mark.parametrize("folder", LONGEST)
+def test_no_file_is_too_long(folder):
+    endings = (".cpp", ".h", ".cu", ".cuh", ".py")
+    lines = {p: len(p.read_text().splitlines()) for p in (ROOT / folder).rglob("*.*") if p.suffix in endings}
+    assert len(lines) > 20
+    assert not {str(p.relative_to(ROOT)): n for p, n in lines.items() if n > LONGEST[folder]}

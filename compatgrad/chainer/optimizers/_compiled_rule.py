@@ -10,6 +10,7 @@ from compatgrad import _C
 from compatgrad.chainer import backend, optimizer
 from compatgrad.chainer._documented import sections_of
 from compatgrad.chainer.backend import get_array_types, using_device
+from compatgrad.core.arrays import shareable
 
 
 class CompiledRule(optimizer.UpdateRule):
@@ -87,7 +88,7 @@ class CompiledRule(optimizer.UpdateRule):
             else:
                 return tensors
         for name in names:
-            state[name] = _aliasable(state[name])
+            state[name] = _writable(state[name])
         arrays = [state[name] for name in names]
         tensors = tuple([_C.Variable(array).tensor for array in arrays])
         self._bound = arrays, tensors
@@ -207,15 +208,11 @@ def _zeros_like(array, number):
     return flat.reshape(array.shape, order="C" if flags.c_contiguous else "F")
 
 
-def _aliasable(array):
-    # Copies an array whose memory torch cannot share: negative strides, foreign byte order, or read-only memory.
+def _writable(array):
+    # An array into which the compiled rule can write.
     if not isinstance(array, get_array_types()):
         array = numpy.asarray(array)
-    if isinstance(array, numpy.ndarray) and (
-        any(stride < 0 for stride in array.strides) or not array.dtype.isnative or not array.flags.writeable
-    ):
-        return array.astype(array.dtype.newbyteorder("="), order="C")
-    return array
+    return shareable(array) if isinstance(array, numpy.ndarray) else array
 
 
 def compiled(rule_class):

@@ -7,16 +7,14 @@ from typing import Any
 import numpy
 import torch
 
-from compatgrad.core.arrays import device_array, tensor_of_device_array
+from compatgrad.core.arrays import device_array, shareable, tensor_of_device_array
 
 
 def to_tensor(array: Any) -> torch.Tensor:
     """The tensor that shares the memory of an array, or a copy where torch cannot share it."""
     if not isinstance(array, numpy.ndarray):
         return tensor_of_device_array(array, "array")
-    if any(stride < 0 for stride in array.strides) or not array.dtype.isnative or not array.flags.writeable:
-        array = numpy.array(array, array.dtype.newbyteorder("="))
-    return torch.from_numpy(array)
+    return torch.from_numpy(shareable(array))
 
 
 def to_array(tensor: torch.Tensor, gpu: bool) -> Any:

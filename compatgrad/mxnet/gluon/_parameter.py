@@ -43,9 +43,11 @@ class DeferredInitializationError(MXNetError):
 
 
 class _Epoch:
-    """`value` grows whenever a parameter gets other arrays, so that code that caches arrays notices the change."""
+    """`value` is another object whenever a parameter gets other arrays, so that code that caches arrays notices the
+    change. A number could miss changes by several threads.
+    """
 
-    value = 0
+    value = object()
 
 
 def _as_list(ctx):
@@ -275,16 +277,16 @@ class Parameter:
         own = type(self).data is not Parameter.data  # a subclass computes what layers read in its `data`
         # the same list as `_data`, because programs replace the array in `_data`
         self._one = arrays if len(arrays) == 1 and self._stype == "default" and not own else _NONE
-        _Epoch.value += 1
+        _Epoch.value = object()
 
     def _forget_arrays(self):
         self._data = self._grad = None
         self._one = _NONE
-        _Epoch.value += 1
+        _Epoch.value = object()
 
     def _make_grads(self):
         self._grad = None
-        _Epoch.value += 1
+        _Epoch.value = object()
         if self._grad_req == "null":
             return
         self._grad = [self._zeros(a.shape, a.dtype, a.context, self._grad_stype) for a in self._data]

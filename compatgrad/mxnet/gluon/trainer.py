@@ -282,7 +282,7 @@ class Trainer:
         if scaler is not None and scaler.has_overflow(self._params):
             return
         plan = self._plan
-        if plan is None or plan[0] != _Epoch.value:
+        if plan is None or plan[0] is not _Epoch.value:
             plan = self._plan = _Epoch.value, self._make_plan()
         on_store = self._kvstore is not None and self._update_on_kvstore
         for updater, indices, gradients, arrays in plan[1]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from compatgrad.core.arrays import shareable
 from compatgrad.core.shared_memory import note_shared
 
 from .._profile import recorder
@@ -231,11 +232,9 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Dtype | None = N
         a = np.array(source_array)
         if a.dtype.kind not in "biuf":
             raise TypeError
-        if not a.dtype.isnative:
-            a = a.astype(a.dtype.newbyteorder("="))
-        if a.dtype in (np.uint16, np.uint32, np.uint64):
+        if a.dtype.newbyteorder("=") in (np.uint16, np.uint32, np.uint64):
             a = a.astype(np.int64)
-        t = torch.from_numpy(np.ascontiguousarray(a)).reshape(a.shape)
+        t = torch.from_numpy(shareable(a)).contiguous()
     except (TypeError, ValueError):
         raise TypeError(
             f"array: source_array: expected an array or nested lists of numbers, got {source_array!r}"[:300]

@@ -9,6 +9,7 @@ import numpy as onp
 import torch
 
 from compatgrad import _C
+from compatgrad.core.arrays import shareable
 
 from .._docs import sharing
 from ..base import MXNetError
@@ -70,7 +71,7 @@ def array(object: Any, dtype: Dtype | None = None, ctx: Context | None = None) -
             raise TypeError(f"array: object: expected an array or nested lists of numbers: {e}") from None
         if a.dtype.kind not in "biuf":
             raise TypeError(f"array: object: expected numbers, got {a.dtype}")
-        t = torch.from_numpy(onp.ascontiguousarray(a, a.dtype.newbyteorder("=")).reshape(a.shape))
+        t = torch.from_numpy(shareable(a)).contiguous()
     wanted = t.dtype if dtype is None else torch_dtype(dtype, "array: dtype")
     return _on(ndarray(t.to(device=context.torch_device, dtype=wanted, copy=True)), context)
 

@@ -87,6 +87,15 @@ def _of_all(spec: Any, op: str, ndim: int) -> object:
     return _C.chain(fe, 1, [(op, (0,), {"axis": axes, "keepdims": False}, spec, (axes, False))], (1,))
 
 
+def _reduced(whole: Any, op: str, x: Any, axis: Any, keepdims: bool) -> Any:
+    """`whole`, the function that nnabla's graphs contain, over the axes of an `axis` argument."""
+    if axis is None and keepdims is False and type(x) is Variable:
+        y = _C.run_chain(_of_all(whole.spec, op, x.ndim), _context.current_ctx, x)
+        if y is not None:
+            return y
+    return whole(x, _listed(axis, x.ndim), keepdims)
+
+
 @function("Sum", "x", primitive=True, defaults=_ALL)
 def _sum(x: Any, axes: Sequence[int] | None = None, keep_dims: bool = False) -> Any:
     return op.sum(x, axis=_axes("sum", axes, x), keepdims=keep_dims)
@@ -103,11 +112,7 @@ def sum(x: Array, axis: int | Sequence[int] | None = None, keepdims: bool = Fals
         >>> F.sum(x, axis=(0, 1), keepdims=True).data
         array([[15.]], dtype=float32)
     """
-    if axis is None and keepdims is False and type(x) is Variable:
-        y = _C.run_chain(_of_all(_sum.spec, "sum", x.ndim), _context.current_ctx, x)
-        if y is not None:
-            return y
-    return _sum(x, _listed(axis, x.ndim), keepdims)
+    return _reduced(_sum, "sum", x, axis, keepdims)
 
 
 @function("Mean", "x", primitive=True, defaults=_ALL)
@@ -123,11 +128,7 @@ def mean(x: Array, axis: int | Sequence[int] | None = None, keepdims: bool = Fal
         >>> F.mean(nn.NdArray.from_numpy_array(np.arange(6.0).reshape(2, 3)), axis=0).data
         array([1.5, 2.5, 3.5], dtype=float32)
     """
-    if axis is None and keepdims is False and type(x) is Variable:
-        y = _C.run_chain(_of_all(_mean.spec, "mean", x.ndim), _context.current_ctx, x)
-        if y is not None:
-            return y
-    return _mean(x, _listed(axis, x.ndim), keepdims)
+    return _reduced(_mean, "mean", x, axis, keepdims)
 
 
 def _extreme(kind: Any, x: Any, axis: Any, keepdims: bool, with_index: bool, only_index: bool) -> Any:

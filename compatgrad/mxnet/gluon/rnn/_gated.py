@@ -154,9 +154,9 @@ class LSTMCell(GatedCell):
             and self._active is False
             and self._activation == "tanh"
             and self._recurrent_activation == "sigmoid"
-            and _called() == _OWN
-            and fusible(self, ndarray)
-            and "hybrid_forward" not in self.__dict__
+            and fusible(self, ndarray)  # and the program has replaced nothing else that a step calls
+            and ndarray.FullyConnected is _OWN_DENSE
+            and getattr(self.hybrid_forward, "__func__", None) is _OWN_STEP
         )
 
     @named_steps
@@ -174,12 +174,7 @@ class LSTMCell(GatedCell):
         return output, [output, memory]
 
 
-def _called() -> tuple[Any, ...]:
-    """The functions that a step of LSTMCell calls before its gates: a program may have replaced some by its own."""
-    return ndarray.FullyConnected, LSTMCell.hybrid_forward
-
-
-_OWN = _called()
+_OWN_DENSE, _OWN_STEP = ndarray.FullyConnected, LSTMCell.hybrid_forward
 
 
 @layer
