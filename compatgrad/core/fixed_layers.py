@@ -14,14 +14,23 @@ import torch
 
 from compatgrad import _C
 
-__all__ = ["Before", "affine", "available", "convolution", "dense", "is_direct", "keeps_nan", "tiling"]
+__all__ = [
+    "Before",
+    "affine",
+    "available",
+    "convolution",
+    "dense",
+    "is_direct",
+    "is_direct_product",
+    "keeps_nan",
+    "tiling",
+]
 
 _ACTIVATIONS = ("none", "relu", "hardtanh", "leaky_relu")
 _MANY_ROWS = 64  # from so many rows on MKL multiplies by an ordered matrix faster than oneDNN
-_FEW_PLACES, _LARGE_FILTERS = 16, 1 << 16  # for which products of rows are faster than `_C.direct_step`
+_FEW_PLACES, _LARGE_FILTERS = 2, 1 << 16  # for which products of rows are faster than `_C.direct_step`
 _MOST_CHANNELWISE = 640_000  # multiplications of a convolution of single channels, from which oneDNN is faster
 _CACHE = 1 << 19  # numbers of filters that stay in a core's cache
-Step = Callable[..., torch.Tensor]
 
 
 @cache
@@ -93,6 +102,7 @@ def _transformed(weight: torch.Tensor) -> torch.Tensor:
 
 
 _Place = tuple[Sequence[int], Sequence[int], Sequence[int], int]
+_PIXELS: _Place = (1, 1), (0, 0), (1, 1), 1  # of filters of one pixel
 
 
 def _gains(
@@ -223,7 +233,7 @@ def convolution(
     numbers: Sequence[float] = (),
     overwrite: bool | None = None,
     before: Before | None = None,
-) -> Step:
+) -> _C.Step:
     """A convolution over two axes with a fixed weight, followed by a sum and an activation.
 
     Results have channels last in memory; inputs may have any order.
@@ -314,14 +324,46 @@ def dense(weight: torch.Tensor, bias: torch.Tensor | None, rows: int, rectify: b
     if not available():
         raise RuntimeError("dense: torch has no oneDNN, or the program has switched it off")
     order = _order_for_mkl()
-    if order is not None and rows >= _MANY_ROWS and _C.rows_gain(rows, weight.shape[0], weight.shape[1], 1):
+    if _by_mkl(weight, rows) and order is not None:
         layer = _C.torch_step("mkl::_mkl_linear", "", (..., order(weight, rows), weight, bias, rows))
         return _C.chain_step([layer, _C.torch_step("aten::relu_", "", (...,))]) if rectify else layer
+    if is_direct_product(weight, rows):
+        pixels = (rows, weight.shape[1], 1, 1)
+        return convolution(weight[:, :, None, None], bias, _PIXELS, pixels, "relu" if rectify else "none")
     packed = _operators()["order matrix"](weight, rows)
     return _C.torch_step("mkldnn::_linear_pointwise", "", (..., packed, bias, "relu" if rectify else "none", [], ""))
 
 
-def tiling(weight: torch.Tensor, bias: torch.Tensor | None, size: Sequence[int], rectify: bool) -> Step:
+def _by_mkl(weight: torch.Tensor, rows: int) -> bool:
+    many = rows >= _MANY_ROWS and _C.rows_gain(rows, weight.shape[0], weight.shape[1], 1)
+    return many and _order_for_mkl() is not None
+
+
+def is_direct_product(weight: torch.Tensor, rows: int) -> bool:
+    """Whether `dense` makes a layer that compatgrad's own loops compute.
+
+    Args:
+        weight, rows: as for `dense`.
+
+    Returns:
+        Whether they do. Then relu in the layer keeps NaN, of which oneDNN's makes a number.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.fixed_layers import is_direct_product
+        >>> is_direct_product(torch.ones(2, 3), 10**9)
+        False
+
+    Source: `compatgrad/core/fixed_layers.py`.
+    """
+    pixels = (rows, weight.shape[1], 1, 1)
+    return not _by_mkl(weight, rows) and _way((*weight.shape, 1, 1), _PIXELS, pixels) == "direct"
+
+
+def tiling(weight: torch.Tensor, bias: torch.Tensor | None, size: Sequence[int], rectify: bool) -> _C.Step:
     """A transposed convolution whose windows touch and do not overlap, with a fixed weight, then relu if `rectify`.
 
     Each number of the input becomes a window of the result: one product of matrices. Results have channels last in
@@ -362,7 +404,7 @@ def tiling(weight: torch.Tensor, bias: torch.Tensor | None, size: Sequence[int],
     ])  # fmt: skip
 
 
-def affine(factor: torch.Tensor, addend: torch.Tensor, rectify: bool) -> Step:
+def affine(factor: torch.Tensor, addend: torch.Tensor, rectify: bool) -> _C.Step:
     """x * factor + addend, then relu if `rectify`.
 
     Args:

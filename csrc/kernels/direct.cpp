@@ -134,7 +134,10 @@ DIRECT_INLINE void places(const Strips& t, const float* const (&at)[R], int64_t 
   constexpr int64_t kChannels = L / (together ? together : 1);
   const int64_t taps = t.filter[0] * t.filter[1], depth = (together ? taps * t.in / together : taps) * L;
   const float* w = t.filters + block * depth;
-  V sum[R][N];
+  // sums of 256 vectors are added up, as in pairwise summation
+  constexpr int64_t kTogether = 256;
+  int64_t summed = 0;
+  V sum[R][N], total[R][N] = {};
 #pragma GCC unroll 2
   for (int j = 0; j < N; ++j) {
     V b;
@@ -158,16 +161,24 @@ DIRECT_INLINE void places(const Strips& t, const float* const (&at)[R], int64_t 
           sum[r][0] += v * f;
         }
       } else {
-        for (int64_t k = from; k < from + run; k += together, w += L) {
-          V f[N];
+        for (int64_t k = from; k < from + run;) {
+          const int64_t end = std::min(from + run, k + kTogether * together);
+          summed += end - k;
+          for (; k < end; k += together, w += L) {
+            V f[N];
 #pragma GCC unroll 2
-          for (int m = 0; m < N; ++m) lanes::load(f[m], w + m * depth);
+            for (int m = 0; m < N; ++m) lanes::load(f[m], w + m * depth);
 #pragma GCC unroll 8
-          for (int r = 0; r < R; ++r) {
-            const V v = spread<together>(at[r] + k);
+            for (int r = 0; r < R; ++r) {
+              const V v = spread<together>(at[r] + k);
 #pragma GCC unroll 2
-            for (int m = 0; m < N; ++m) sum[r][m] += v * f[m];
+              for (int m = 0; m < N; ++m) sum[r][m] += v * f[m];
+            }
           }
+          if (summed < kTogether * together) continue;
+          summed = 0;
+          for (int r = 0; r < R; ++r)
+            for (int m = 0; m < N; ++m) total[r][m] += sum[r][m], sum[r][m] = V{};
         }
       }
     }
@@ -179,7 +190,7 @@ DIRECT_INLINE void places(const Strips& t, const float* const (&at)[R], int64_t 
     for (int r = 0; r < R; ++r)
       if (r < count) {
         float* const to = y + r * t.out + first;
-        V v = gathered<together>(sum[r][j]);
+        V v = gathered<together>(sum[r][j] + total[r][j]);
         if (t.added) v += (V)_mm512_maskz_loadu_ps(mask, t.added + (to - t.y));
         activate(t, v);
         _mm512_mask_storeu_ps(to, mask, (__m512)v);

@@ -69,6 +69,7 @@ Tensor convolve_direct(const DirectLayer& layer, const Tensor& x, const Tensor& 
   constexpr auto kLast = at::MemoryFormat::ChannelsLast;
   kernels::Direct d = layer.sizes;
   expect_floats({&x, &added});
+  if (x.dim() == 2) return convolve_direct(layer, x.unsqueeze(2).unsqueeze(3), added, overwrite).flatten(1);
   TORCH_CHECK_VALUE(x.dim() == 4 && x.size(0) > 0 && x.size(1) == d.in, "convolve_direct: expected images of ", d.in,
                     " channels, got ", x.sizes());
   d.batch = x.size(0);

@@ -15,8 +15,9 @@ struct DirectLayer {
 DirectLayer direct_layer(kernels::Direct d, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& factor,
                          const at::Tensor& addend);
 
-// x: float32, (n, channels, height, width). added: an array of the result's shape that is added before the activation,
-// or undefined; its memory is the result's, if `overwrite` and its channels are last.
+// x: float32, (n, channels, height, width), or (n, channels), images of one pixel, which have such results. added: an
+// array of the result's shape that is added before the activation, or undefined; its memory is the result's, if
+// `overwrite` and its channels are last.
 at::Tensor convolve_direct(const DirectLayer& layer, const at::Tensor& x, const at::Tensor& added, bool overwrite);
 
 }  // namespace cg

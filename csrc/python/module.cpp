@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "python/scopes.h"
+#include "python/steps.h"
 
 namespace cg::py {
 
@@ -10,7 +11,7 @@ Frontend* native_frontend = nullptr;
 bool init_output_type();
 void init_memory();
 extern PyMethodDef tally_methods[], memory_methods[], version_functions[], layer_functions[], tape_functions[];
-extern PyMethodDef plain_functions[], step_functions[], program_functions[];
+extern PyMethodDef plain_functions[], step_functions[], program_functions[], recorded_functions[];
 extern PyMethodDef block_functions[];
 extern PyMethodDef chain_functions[];
 
@@ -127,7 +128,7 @@ PyMODINIT_FUNC PyInit__C() {
   return guarded([]() -> PyObject* {
     Obj m = Obj::steal(PyModule_Create(&module_def));
     for (PyTypeObject* t : {&VariableType, &VariableNodeType, &FunctionNodeType, &FrontendType, &BoundType, &ArrayType,
-                            &DeferredVariableType, &ScopeType, &HookBlockType}) {
+                            &DeferredVariableType, &ScopeType, &HookBlockType, &StepType}) {
       refuse_deletion(*t);
       if (PyModule_AddType(m.get(), t) < 0) throw PyError();
     }
@@ -146,10 +147,10 @@ PyMODINIT_FUNC PyInit__C() {
     native_frontend = reinterpret_cast<Frontend*>(native.get());
     if (PyModule_AddObjectRef(m.get(), "native_frontend", native.get()) < 0) throw PyError();
     for (PyMethodDef* functions :
-         {hook_methods,      registry_methods,   optim_methods,    parameter_methods, kernel_methods,  array_functions,
-          mark_functions,    deferred_functions, graph_functions,  torch_functions,   tally_methods,   memory_methods,
-          version_functions, layer_functions,    scope_functions,  tape_functions,    plain_functions, block_functions,
-          chain_functions,   step_functions,     program_functions})
+         {hook_methods,      registry_methods,   optim_methods,     parameter_methods, kernel_methods,  array_functions,
+          mark_functions,    deferred_functions, graph_functions,   torch_functions,   tally_methods,   memory_methods,
+          version_functions, layer_functions,    scope_functions,   tape_functions,    plain_functions, block_functions,
+          chain_functions,   step_functions,     program_functions, recorded_functions})
       if (PyModule_AddFunctions(m.get(), functions) < 0) throw PyError();
     init_kernels();
     init_memory();

@@ -1,7 +1,7 @@
 // Converts numbers, shapes, indices and parameters of ops between Python and C++.
 #include "kernels/trace.h"
 #include "ops/index.h"
-#include "python/common.h"
+#include "python/steps.h"
 
 namespace cg::py {
 bool parse_scalar(PyObject* o, c10::Scalar* out) {
@@ -175,6 +175,12 @@ void parse_param(const ParamInfo& p, PyObject* value, void* address) {
 }
 PyObject* format_param(const ParamInfo& p, const void* address) {
   return with_param(p, const_cast<void*>(address), [](const auto& v) { return format(v); });
+}
+
+void copy_params(const OpInfo& op, void* from, void* to) {
+  for (const ParamInfo& p : op.params)
+    with_param(p, p.address(to),
+               [&](auto& v) { v = *static_cast<std::remove_reference_t<decltype(v)>*>(p.address(from)); });
 }
 
 PyObject* tuple_of_ints(at::IntArrayRef a) {

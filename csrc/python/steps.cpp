@@ -30,18 +30,6 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t n, PyObject* names)
     }));
   });
 }
-PyTypeObject StepType = [] {
-  PyTypeObject t = type_of<PyStep>("compatgrad._C.Step", "A function of tensors with what it needs besides.",
-                                   Py_TPFLAGS_HAVE_VECTORCALL);
-  t.tp_vectorcall_offset = offsetof(PyStep, vectorcall);
-  t.tp_call = PyVectorcall_Call;
-  t.tp_dealloc = [](PyObject* o) {
-    delete reinterpret_cast<PyStep*>(o)->function;
-    PyObject_Free(o);
-  };
-  return t;
-}();
-
 Tensor optional(PyObject* o, const char* what) { return o == Py_None ? Tensor() : tensor_argument(o, what); }
 void expect(TensorList in, size_t n) { TORCH_CHECK_VALUE(in.size() == n, "expected ", n, " tensors, got ", in.size()); }
 template <size_t N>
@@ -210,12 +198,22 @@ PyObject* fits(PyObject*, PyObject*) { return PyBool_FromLong(kernels::direct_fi
 
 }  // namespace
 
+PyTypeObject StepType = [] {
+  PyTypeObject t = type_of<PyStep>("compatgrad._C.Step", "A function of tensors with what it needs besides.",
+                                   Py_TPFLAGS_HAVE_VECTORCALL);
+  t.tp_vectorcall_offset = offsetof(PyStep, vectorcall);
+  t.tp_call = PyVectorcall_Call;
+  t.tp_dealloc = [](PyObject* o) {
+    delete reinterpret_cast<PyStep*>(o)->function;
+    PyObject_Free(o);
+  };
+  return t;
+}();
+
 const StepFunction* function_of_step(PyObject* o) {
   return Py_IS_TYPE(o, &StepType) ? reinterpret_cast<PyStep*>(o)->function : nullptr;
 }
 PyObject* new_step(StepFunction f) {
-  static const bool ready = PyType_Ready(&StepType) == 0;
-  if (!ready) throw PyError();
   auto* const step = PyObject_New(PyStep, &StepType);
   if (!step) throw PyError();
   step->vectorcall = call;

@@ -8,6 +8,7 @@ namespace cg::py {
 
 using StepFunction = std::function<at::Tensor(at::TensorList)>;
 
+extern PyTypeObject StepType;
 // The function of a step object; null for other objects.
 const StepFunction* function_of_step(PyObject* o);
 PyObject* new_step(StepFunction f);
@@ -17,6 +18,9 @@ inline at::Tensor tensor_argument(PyObject* o, const char* name) {
   if (!is_tensor(o)) fail(PyExc_TypeError, "%s: expected a tensor, got %s", name, Py_TYPE(o)->tp_name);
   return unwrap_tensor(o, name);
 }
+
+// Copies the parameters of an op from one of its structs to another (params.cpp).
+void copy_params(const OpInfo& op, void* from, void* to);
 
 // Runs f without the interpreter's lock.
 template <class F>

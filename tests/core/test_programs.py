@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from compatgrad import _C
+from compatgrad import _C, Variable, ops
 
 X = torch.arange(6.0).reshape(2, 3)
 RELU, NEG = (_C.torch_step(f"aten::{name}", "", (...,)) for name in ("relu", "neg"))
@@ -157,3 +157,50 @@ def test_programs_are_freed_with_their_parameters():
     p = _C.program([(lambda x, y: x, (0, 1), 2, ())], [None, t, None], [0], [2])
     del t, p
     assert alive() is None
+
+
+def test_recorded_functions_are_a_step():
+    x, w = Variable(X), Variable(torch.full((3,), 2.0))
+    y = ops.sum(ops.relu(x * w - 3) ** 2 + x, axis=(1,))
+    step = _C.recorded_step(y, [x, w])
+    assert type(step) is _C.Step and torch.equal(step(X, w.tensor), y.tensor)
+    for given, weight in ((X - 4, torch.tensor([1.0, -1.0, 0.5])), (torch.randn(5, 3), torch.ones(3))):
+        torch.testing.assert_close(step(given, weight), ((given * weight - 3).relu() ** 2 + given).sum(1))
+    with pytest.raises(ValueError, match="expected 2 tensors, got 1"):
+        step(X)
+
+
+def test_other_variables_of_recorded_functions_are_constants():
+    x, w = Variable(X), Variable(torch.full((3,), 2.0))
+    step = _C.recorded_step(x * w, [x])
+    w.tensor.fill_(0.5)  # the step has the tensor, not its values
+    assert torch.equal(step(X), X / 2)
+
+
+def test_there_is_no_step_without_recorded_functions_of_one_result():
+    x = Variable(X)
+    assert _C.recorded_step(x, [x]) is None
+    assert _C.recorded_step(Variable(X), [x]) is None
+    with pytest.raises(TypeError):
+        _C.recorded_step(X, [x])
+
+
+def test_recorded_steps_in_threads():
+    x = Variable(torch.randn(40, 50))
+    step = _C.recorded_step(ops.sum(ops.tanh(x * x), axis=(0,)), [x])
+    p = _C.program([(step, (0,), 1, ()), (step, (0,), 2, ()), (ADD, (1, 2), 3, ())], [None] * 4, [0], [3])
+    wrong = []
+
+    def work(k):
+        given = torch.randn(40, 50, generator=torch.Generator().manual_seed(k))
+        for _ in range(200):
+            y = _C.run_program(p, [given])[0]
+            if not torch.allclose(y, 2 * torch.tanh(given * given).sum(0), atol=1e-5):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong

@@ -17,6 +17,22 @@ pytestmark = pytest.mark.skipif(
 X = np.random.RandomState(0).randn(2, 8, 9, 12).astype("float32")
 
 
+FUNCTIONS = {
+    "sum of broadcast arrays": lambda F, x: F.broadcast_add(x, F.mean(x, axis=(2, 3), keepdims=True)),
+    "style": lambda F, x: F.broadcast_div(x, F.sum(x**2, axis=1, keepdims=True) ** 0.5),
+    "upsampling": lambda F, x: F.UpSampling(x, scale=2, sample_type="nearest"),
+    "activations": lambda F, x: F.tanh(F.sigmoid(x) * 3 - 1) + F.LeakyReLU(x, act_type="elu", slope=0.5),
+    "numbers": lambda F, x: F.broadcast_maximum(2 - x / 3, 1 / (x * x + 1)) + F.minimum(x, 0.25) - F.abs(-x),
+    "norms": lambda F, x: F.L2Normalization(x, mode="channel") + F.LRN(x, nsize=3),
+    "softmax": lambda F, x: (
+        F.softmax(x, axis=1) + F.reshape(F.log_softmax(F.reshape(x, (0, 0, -1)), axis=-1), (0, 0, 9, 12))
+    ),
+    "resizing": lambda F, x: F.contrib.BilinearResize2D(x, height=5, width=20),
+    "adaptive": lambda F, x: F.contrib.AdaptiveAvgPooling2D(x, output_size=(3, 2)),
+    "products": lambda F, x: F.batch_dot(F.reshape(x, (0, 0, -1)), F.reshape(x, (0, 0, -1)), transpose_b=True),
+}
+
+
 class Residual(nn.HybridBlock):
     """Normalization, relu, convolution, twice, and a sum, as in residual networks of the second kind."""
 
@@ -113,7 +129,7 @@ def test_parameters_of_a_normalization_inside_a_convolution_change():
 
 def test_an_exception_inside_a_plan_leaves_it_usable(monkeypatch):
     net = nn.HybridSequential()
-    net.add(Residual(), nn.HybridLambda(lambda F, x: F.UpSampling(x, scale=2, sample_type="nearest")), Residual())
+    net.add(Residual(), nn.HybridLambda(lambda F, x: F.tile(x, (1, 1, 2, 1))), Residual())
     planned(net)
     used = net._planner.used
     from compatgrad.mxnet.symbol import _inference
@@ -131,7 +147,7 @@ def test_an_exception_inside_a_plan_leaves_it_usable(monkeypatch):
 
 def test_threads_with_different_inputs():
     net = nn.HybridSequential()
-    net.add(Residual(), Residual(1), Residual())
+    net.add(Residual(), nn.HybridLambda(FUNCTIONS["style"]), Residual(1), nn.HybridLambda(FUNCTIONS["upsampling"]))
     planned(net)
     inputs = [nd.array(X * k) for k in (1, 2, 3)]
     wanted = [without_plan(net, x)[0] for x in inputs]
@@ -148,3 +164,29 @@ def test_threads_with_different_inputs():
     for t in threads:
         t.join()
     assert not wrong and net._planner.used >= 250
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_the_engine_run_as_compiled_steps(name):
+    net = nn.HybridSequential()
+    net.add(Residual(), nn.HybridLambda(FUNCTIONS[name]))
+    program = planned(net)
+    assert all(type(function) is _C.Step for function, *_ in program.steps), program.steps
+    expected = agree(net, nd.array(X))[0]
+    agree(net, nd.array(np.abs(X) + 1))
+    results = [net(nd.array(X)) for _ in range(3)]
+    assert len({y.tensor.data_ptr() for y in results}) == 3
+    results[0][:] = 0
+    np.testing.assert_array_equal(net(nd.array(X)).asnumpy(), expected)
+
+
+def test_a_batch_of_rows_after_images():
+    """The layer reads the images as they lie in memory, channels last."""
+    for x in (X, X[:1], np.concatenate([X] * 20)):
+        net = nn.HybridSequential()
+        net.add(nn.Conv2D(16, 3, activation="relu"), nn.Flatten(), nn.Dense(20, activation="relu"), nn.Dense(3))
+        net.add(nn.HybridLambda(lambda F, x: F.concat(x, F.softmax(x), dim=1)), nn.Dense(5, flatten=False))
+        net.add(nn.HybridLambda(lambda F, x: F.reshape(x, (-1, 5, 1, 1))), nn.Conv2D(3, 1))
+        planned(net, x)
+        agree(net, nd.array(x))
+        agree(net, nd.array(2 * x))

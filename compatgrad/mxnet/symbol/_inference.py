@@ -18,6 +18,7 @@ from compatgrad import _C
 from compatgrad import ops as op
 from compatgrad.core import fixed_layers
 
+from .. import autograd
 from ..ndarray._operator import parse
 from ..ndarray.ndarray import NDArray
 from . import _attention
@@ -44,6 +45,16 @@ _KNOWN = frozenset("""
     _minimum_scalar mean sum max min Flatten Reshape reshape_like transpose SwapAxis expand_dims squeeze slice
     slice_axis slice_like broadcast_like broadcast_to broadcast_axis tile repeat Pad Crop Concat stack
     depth_to_space space_to_depth
+""".split())  # fmt: skip
+# Those whose results are new arrays that functions of the engine compute from the inputs, without values in between
+# that Python would read.
+_RECORDED = frozenset("""
+    Deconvolution InstanceNorm GroupNorm L2Normalization LRN _contrib_AdaptiveAvgPooling2D UpSampling
+    _contrib_BilinearResize2D dot batch_dot Activation LeakyReLU SoftmaxActivation softmax log_softmax sigmoid
+    hard_sigmoid tanh softsign exp log sqrt rsqrt square abs negative erf add_n elemwise_add elemwise_sub elemwise_mul
+    elemwise_div broadcast_add broadcast_sub broadcast_mul broadcast_div broadcast_maximum broadcast_minimum
+    broadcast_power _contrib_div_sqrt_dim _plus_scalar _minus_scalar _rminus_scalar _mul_scalar _div_scalar _rdiv_scalar
+    _power_scalar _maximum_scalar _minimum_scalar mean sum max min
 """.split())  # fmt: skip
 LARGE = 1 << 18  # elements of a matrix; a product by an ordered one that is smaller takes no less time
 _HIDING = ("relu", "hardtanh")  # activations that make a number of NaN where oneDNN computes them
@@ -327,8 +338,10 @@ class _Compiler:
         data = node.inputs[0][0]
         weight, bias = (*(self.fixed(node) or ()), None)[:2]
         x, flat = self.value(data), flag(node.params, "flatten", True)
-        last, relu = self.rectified(node, False)
         rows = x.shape[0] if flat else x.shape[:-1].numel()
+        last, relu = self.rectified(node, fixed_layers.is_direct_product(weight, rows))
+        if flat and _is_last(x):  # the channels' numbers of a pixel stay side by side
+            weight = weight.unflatten(1, x.shape[1:]).permute(0, 2, 3, 1).flatten(1)
         layer = fixed_layers.dense(weight.contiguous(), bias, rows, relu)
         self.packed += rows >= _ROWS
         self.step(last, _of_rows(layer, x, flat), [data])
@@ -393,7 +406,9 @@ class _Compiler:
             self.same(node)
         elif _is_norm(node) and self.fixed(node) is not None:
             self.norm(node)
-        elif node.op == "FullyConnected" and (self.fixed(node) or (torch.empty(0),))[0].numel() >= LARGE:
+        elif node.op == "Flatten" and self.flattened(node):
+            self.same(node)
+        elif node.op == "FullyConnected" and self.is_ordered(node):
             self.dense(node)
         elif node.op == "FullyConnected":
             last, relu = self.rectified(node, True)
@@ -411,6 +426,20 @@ class _Compiler:
             if function is not None:
                 source = self.place[id(sources[0])]
                 self.views[self.place[id(node)]] = self.views.get(source, source)
+
+    def is_ordered(self, node: Node) -> bool:
+        """Whether a dense layer's matrix is known, and gains by being arranged for a library or kernel."""
+        fixed = self.fixed(node)
+        if fixed is None:
+            return False
+        x = self.value(node.inputs[0][0])
+        rows = x.shape[0] if flag(node.params, "flatten", True) else x.shape[:-1].numel()
+        return fixed[0].numel() >= LARGE or fixed_layers.is_direct_product(fixed[0], rows)
+
+    def flattened(self, node: Node) -> bool:
+        """Whether a dense layer that alone reads a flattened array flattens it itself."""
+        after = self.only_reader(node)
+        return after is not None and after.op == "FullyConnected" and flag(after.params, "flatten", True)
 
     def plain_sum(self, node: Node) -> None:
         """A sum, which overwrites one of two arrays if nothing else reads it."""
@@ -440,6 +469,22 @@ def _run(node: Node, *inputs: torch.Tensor) -> torch.Tensor:
     """The result of an operator by its function of `mx.nd`."""
     y: torch.Tensor = run_node(node, [NDArray(x.contiguous()) for x in inputs])[0].tensor
     return y
+
+
+def _recorded(node: Node, inputs: Sequence[torch.Tensor]) -> Callable[..., torch.Tensor] | None:
+    """The functions of the engine that an operator's function of `mx.nd` calls; None where these do not suffice."""
+    arrays = [NDArray(x.contiguous()) for x in inputs]
+    for x in arrays:
+        x.attach_grad()
+    with autograd.record(train_mode=False):
+        step = _C.recorded_step(run_node(node, arrays)[0], arrays)
+    if step is None:
+        return None
+    for given in (inputs, [0.5 * x + 0.25 for x in inputs]):
+        y, expected = step(*given), _run(node, *given)
+        if _C.sharing([y], given) >= 0 or not torch.allclose(y, expected, equal_nan=True):
+            return None
+    return step
 
 
 def _is_convolution(node: Node) -> bool:
@@ -511,7 +556,7 @@ def _simple(node: Node, inputs: Sequence[torch.Tensor]) -> Callable[..., torch.T
             return _torch("layer_norm", ..., inputs[1].shape, ..., ..., float(node.params.get("eps", "1e-5")))
     if node.op == "Concat" and all(x.dim() == 4 for x in inputs):
         return _torch("cat", [...], int(parse(node.params.get("dim", "1"))))
-    return None
+    return _recorded(node, inputs) if node.op in _RECORDED else None
 
 
 def _view(node: Node, inputs: Sequence[torch.Tensor]) -> Callable[..., torch.Tensor] | None:
@@ -543,10 +588,18 @@ def _pooling(p: dict[str, Any], x: torch.Tensor) -> Callable[..., torch.Tensor] 
 
 def _of_rows(layer: Callable[..., torch.Tensor], x: torch.Tensor, flat: bool) -> Callable[..., torch.Tensor]:
     """A dense layer of rows, which are flattened images or the last axis of x."""
-    steps = [_torch("reshape", ..., (x.shape[0], -1) if flat else (-1, x.shape[-1])), layer]
-    if not flat:
-        steps.append(_torch("view", ..., (*x.shape[:-1], -1)))
+    if flat and _is_last(x):
+        steps = [_torch("permute", ..., (0, 2, 3, 1)), _torch("reshape", ..., (x.shape[0], -1)), layer]
+    elif flat:
+        steps = [_torch("reshape", ..., (x.shape[0], -1)), layer] if x.dim() != 2 else [layer]
+    else:
+        steps = [_torch("reshape", ..., (-1, x.shape[-1])), layer, _torch("view", ..., (*x.shape[:-1], -1))]
     return _C.chain_step(steps)
+
+
+def _is_last(x: torch.Tensor) -> bool:
+    """Whether x is an image whose channels are last in memory, and not only because it has one channel or pixel."""
+    return x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
 
 
 def _dense(
