@@ -66,16 +66,21 @@ class Part {
     if (p_.turned)
       copy_rows(p_.w + from_ * p_.w_pitch + begin, p_.w_pitch, depth_, panel(0), kUnit * most_, end - begin);
     for (int64_t i = 0; i < panels && !p_.turned; ++i) fill(panel(i), begin + i * kUnit, end);
-    int64_t next = end;  // a row of the panels that follow, which is fetched while a block is multiplied
+    // Rows of the panels that follow are fetched while the last blocks are multiplied: x, which passes through the
+    // cache with every group of panels, would drive out what is fetched earlier.
+    const int64_t fetching = (kTogether * kUnit + kAhead * panels - 1) / (kAhead * panels) * kRows;
+    int64_t next = end;
     for (int64_t row = top_; row < bottom_; row += kRows) {
       const int high = bottom_ - row > kFewRows ? kRows : kFewRows;
       const int64_t here = std::min(row, p_.rows - high);  // the last rows may be computed twice; they are written once
-      for (int64_t i = 0; i < panels; ++i, ++next) {
+      for (int64_t i = 0; i < panels; ++i) {
         const int64_t c = begin + i * kUnit;
         const int wide = width(end - c), count = static_cast<int>(std::min<int64_t>(kUnit, end - c));
         const float* const bias = p_.bias && from_ == 0 ? p_.bias + c : nullptr;
-        const Block t{p_.x + here * p_.x_pitch + from_, p_.x_pitch, panel(i),  wide * L,   depth_, bias,
-                      p_.y + here * p_.y_pitch + c,     p_.y_pitch, from_ > 0, ahead(next)};
+        const float* const then = row + fetching >= bottom_ ? ahead(next) : nullptr;
+        if (then) next += kAhead;
+        const Block t{p_.x + here * p_.x_pitch + from_, p_.x_pitch, panel(i),  wide * L, depth_,    bias,
+                      p_.y + here * p_.y_pitch + c,     p_.y_pitch, from_ > 0, then,     p_.w_pitch};
         if (row == here && count == wide * L)
           whole(high, wide, t);
         else
@@ -90,7 +95,7 @@ class Part {
                      static_cast<int>(std::min<int64_t>(L, end - c - j * L)), depth_, panel + j * L, wide * L);
   }
   const float* ahead(int64_t column) const {
-    return column < follow_ && !p_.turned ? p_.w + column * p_.w_pitch + from_ : nullptr;
+    return column + kAhead <= follow_ && !p_.turned ? p_.w + column * p_.w_pitch + from_ : nullptr;
   }
   static void multiply_high(int high, int width, const Block& t) {
     if (high == kRows) return multiply_rows(width, t);

@@ -14,6 +14,7 @@ using lanes::vectors;
 
 constexpr int kFewRows = 4, kRows = 8,
               kWidth = 3;  // 24 sums are registers, and 8 rows and 3 vectors need few loads for them
+constexpr int kAhead = 4;  // rows that a block fetches from memory
 
 // A block of R rows of a, which is kRows or fewer, times a panel.
 struct Block {
@@ -26,7 +27,8 @@ struct Block {
   float* y;
   int64_t y_pitch;
   bool add;            // to what y contains, instead of a bias
-  const float* ahead;  // what is fetched from memory meanwhile, as many numbers as `depth`, or null
+  const float* ahead;  // the first of kAhead rows of `depth` numbers that are fetched meanwhile, or null
+  int64_t ahead_pitch = 0;
 };
 
 // step: 0, or the numbers between two columns of a if its rows lie side by side.
@@ -61,7 +63,8 @@ CG_INLINE void multiply(const Block& t) {
   int64_t k = 0;
   if (ahead) {
     while (k + L <= depth) {
-      __builtin_prefetch(ahead + k, 0, 2);
+#pragma GCC unroll 4
+      for (int i = 0; i < kAhead; ++i) __builtin_prefetch(ahead + i * t.ahead_pitch + k, 0, 2);
       const int64_t end = k + L;
 #pragma GCC unroll 2
       for (; k < end; ++k, b += pitch) add_column<R, N, step>(sum, row, k, b);

@@ -11,7 +11,7 @@ namespace {
 
 // So many elements of several arrays fit into the level-1 cache.
 template <class T>
-constexpr int64_t kPart = (1 << 13) / sizeof(T);
+constexpr int64_t kPart = (1 << 11) / sizeof(T);
 
 template <class T>
 CG_INLINE void stage_of(Stage::Kind kind, int64_t n, const T* __restrict a, const T* __restrict b, T s,
@@ -101,25 +101,48 @@ void erf_of(int64_t n, const float* x, float* y) { erf_loop(n, x, y); }
 void gelu_of(int64_t n, const float* x, float* y) { gelu_loop(n, x, y); }
 void gelu_slope_of(int64_t n, const float* gy, const float* x, float* y) { gelu_slope_loop(n, gy, x, y); }
 
+namespace {
+
+// Where the parts of results that are not kept are: few places, so that all of them stay in the cache.
+struct Places {
+  int place[kMostArrays], count = 0;
+  template <class T>
+  Places(const std::vector<Stage>& stages, const std::vector<T*>& arrays) {
+    int last[kMostArrays], free[kMostArrays], frees = 0;  // the last stage that reads an array
+    std::fill_n(last, arrays.size(), -1);
+    for (size_t k = 0; k < stages.size(); ++k) last[stages[k].a] = last[stages[k].b] = static_cast<int>(k);
+    for (size_t k = 0; k < stages.size(); ++k) {
+      const Stage& s = stages[k];
+      // A result has another place than what its stage reads: the loops may assume that.
+      if (!arrays[s.result]) place[s.result] = frees ? free[--frees] : count++;
+      for (const int i : {s.a, s.b})
+        if (!arrays[i] && last[i] == static_cast<int>(k)) {
+          free[frees++] = place[i];
+          last[i] = -1;  // a and b may be one array
+        }
+    }
+  }
+};
+
+}  // namespace
+
 template <class T>
 void run_stages(const std::vector<Stage>& stages, const std::vector<T*>& arrays, int64_t begin, int64_t end) {
-  const int64_t unkept = std::count(arrays.begin(), arrays.end(), nullptr);
+  const Places places(stages, arrays);
   int64_t part = std::min(kPart<T>, end - begin);
   // The distance keeps processors from taking a read of one array for one of what was just written to another.
   int64_t distance = part + 80;
   // Without memory the functions are computed all the same: whoever asked for their values cannot do without.
   constexpr int64_t kFew = 64;
   T few[kMostArrays * kFew];
-  const std::unique_ptr<T[]> space(new (std::nothrow) T[unkept * distance]);
+  const std::unique_ptr<T[]> space(new (std::nothrow) T[places.count * distance]);
   if (!space) part = distance = kFew;
+  T* const free = space ? space.get() : few;
   T* at[kMostArrays];
   for (; begin < end; begin += part) {
     const int64_t n = std::min(part, end - begin);
-    T* free = space ? space.get() : few;
-    for (size_t i = 0; i < arrays.size(); ++i) {
-      at[i] = arrays[i] ? arrays[i] + begin : free;
-      if (!arrays[i]) free += distance;
-    }
+    for (size_t i = 0; i < arrays.size(); ++i)
+      at[i] = arrays[i] ? arrays[i] + begin : free + places.place[i] * distance;
     for (const Stage& s : stages) run<T>(s, n, at[s.a], at[s.b], at[s.result]);
   }
 }
