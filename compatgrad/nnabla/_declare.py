@@ -141,6 +141,7 @@ class Composite:
         self.half, self.device = _context.is_half(_context.current_ctx), device()
         self.records = spec.records and not self.half and any(x is not None and x.requires_grad for x in inputs)
         self.recorded: tuple[list[int | None], list[Any], tuple[Any, ...]] | None = None
+        self.values: list[torch.Tensor] | None = None  # of a function of no inputs, if they are few
 
     def _source(self, i: int, array: NdArray | None) -> torch.Tensor | None:
         """The tensor of input i, in the dtype in which the body gets it, for `infer`."""
@@ -154,7 +155,6 @@ class Composite:
             return t.long()
         return t if t.dtype == torch.float16 else t.float()
 
-    # ---- called by the engine ---------------------------------------------------------------------------------
     def infer(self, shapes: list[tuple[int, ...] | None]) -> list[tuple[int, ...]]:
         if self.sources is not None:
             self.first = self.forward([self._source(i, a) for i, a in enumerate(self.sources)])
@@ -170,12 +170,13 @@ class Composite:
         return [tuple(y.shape) for y in _as_tuple(result)]
 
     def _body(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        drawn = [constant(t) for t in self.drawn]
-        return _as_tuple(self.spec.run(inputs, drawn, self.args, self.n_outputs))
+        return _as_tuple(self.spec.run(inputs, [constant(t) for t in self.drawn], self.args, self.n_outputs))
 
     def forward(self, tensors: list[torch.Tensor | None]) -> list[torch.Tensor]:
         if notes.listener is not None:
             notes.listener("composed", self.spec.type_name)
+        if not (self.spec.inputs or self.half or _C.traced() or torch.is_inference_mode_enabled()):
+            return self._without_inputs()
         if self.state is not None:
             self.drawn = self.state([None if t is None else tuple(t.shape) for t in tensors])
         self.recorded = None
@@ -189,6 +190,18 @@ class Composite:
             updating = False
         self.recorded = _versions(xs), xs, ys
         return [y.tensor for y in ys]
+
+    def _without_inputs(self) -> list[torch.Tensor]:
+        """What the function draws, or copies of its constant results, because a program may write into them."""
+        if self.state is not None:
+            self.drawn = self.state([])
+            return list(self.drawn)  # the body returns them
+        if self.values is None:
+            ys = self.forward_again([])
+            if sum(y.numel() for y in ys) > 1 << 13:
+                return ys
+            self.values = ys
+        return [y.clone() for y in self.values]
 
     def _record(self, tensors: Sequence[torch.Tensor | None], wanted: list[bool]) -> tuple[list[Any], tuple[Any, ...]]:
         """Runs the body as a graph of the native frontend, with gradients of the inputs that are `wanted`."""

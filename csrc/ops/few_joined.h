@@ -65,6 +65,42 @@ inline Tensor few_stack(TensorList xs, int64_t axis) {
   return few_joined(xs, sizes, along);
 }
 
+// Writes what x holds along the axes from k on, each repeated; returns the end of what it has written. From axis
+// `plain` on nothing is repeated, and `run` bytes of x lie side by side.
+inline char* write_tiles(const Ints& sizes, const Ints& reps, size_t k, size_t plain, size_t run, const char*& from,
+                         char* to) {
+  if (k == plain) {
+    std::memcpy(to, from, run);
+    from += run;
+    return to + run;
+  }
+  char* const begin = to;
+  for (int64_t i = 0; i < sizes[k]; ++i) to = write_tiles(sizes, reps, k + 1, plain, run, from, to);
+  const size_t bytes = to - begin;
+  for (int64_t i = 1; i < reps[k]; ++i, to += bytes) std::memcpy(to, begin, bytes);
+  return to;
+}
+// What at::tile gives, if the result has few numbers; otherwise an undefined tensor.
+inline Tensor few_tiled(const Tensor& x, const Ints& given) {
+  if (!few::nobody_watches() || !few::takes(x) || x.numel() == 0) return {};
+  const size_t ndim = std::max<size_t>(given.size(), x.dim());
+  Ints sizes(ndim, 1), reps(ndim, 1), tiled;
+  std::copy(x.sizes().begin(), x.sizes().end(), sizes.end() - x.dim());
+  std::copy(given.begin(), given.end(), reps.end() - given.size());
+  int64_t numel = 1;
+  for (size_t i = 0; i < ndim; ++i) {
+    if (reps[i] < 1 || reps[i] > few::kMost) return {};
+    tiled.push_back(sizes[i] * reps[i]);
+    if ((numel *= tiled[i]) > few::kMost) return {};
+  }
+  size_t plain = ndim, run = x.element_size();
+  while (plain > 0 && reps[plain - 1] == 1) run *= sizes[--plain];
+  const Tensor y = at::detail::empty_cpu(tiled, x.scalar_type(), /*pin_memory=*/false, std::nullopt);
+  const char* from = static_cast<const char*>(x.const_data_ptr());
+  write_tiles(sizes, reps, 0, plain, run, from, static_cast<char*>(y.mutable_data_ptr()));
+  return y;
+}
+
 // What at::tensor_split and at::unbind give: views.
 inline std::vector<Tensor> few_parts(const Tensor& x, const Ints& ends, int64_t axis) {
   const int64_t along = axis < 0 ? axis + x.dim() : axis;

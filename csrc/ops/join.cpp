@@ -191,7 +191,8 @@ struct Tile {
       for (size_t k = 1; k <= reps.size(); ++k) sizes[sizes.size() - k] *= reps[reps.size() - k];
       return at::empty(sizes, x.options());
     }
-    return at::tile(x, reps);
+    const Tensor y = few_tiled(x, reps);
+    return y.defined() ? y : at::tile(x, reps);
   }
   template <class T>
   void backward(Ctx<T>& c) {

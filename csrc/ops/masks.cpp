@@ -14,6 +14,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "core/deferred.h"
+#include "kernels/raw.h"
 #include "kernels/trace.h"
 #include "ops/gather.h"
 
@@ -141,6 +142,8 @@ struct OneHot {
   Tensor forward(const Tensor& x) {
     const int64_t n = shape.size();
     const Ints sizes = result(x);
+    const bool plain = x.device().is_cpu() && kernels::plain(x) && x.is_contiguous();
+    if (plain && x.scalar_type() == at::kLong && c10::multiply_integers(sizes) > 0) return in_one_loop(x, sizes);
     const Tensor lines = at::reshape(x, {-1, n}).to(at::kLong);
     Tensor place = at::zeros({lines.size(0)}, lines.options()), valid = at::ones_like(place).to(at::kBool);
     for (int64_t i = 0; i < n; ++i) {
@@ -152,6 +155,24 @@ struct OneHot {
     place = at::where(valid, place, at::zeros_like(place));  // for an index out of range no element is one
     const Tensor y = at::zeros({lines.size(0), c10::multiply_integers(shape)}, x.options().dtype(at::kFloat));
     return at::reshape(y.scatter_(1, place.unsqueeze(1), valid.to(at::kFloat).unsqueeze(1)), sizes);
+  }
+  // The same without a dozen functions of ATen.
+  Tensor in_one_loop(const Tensor& x, const Ints& sizes) const {
+    const int64_t n = shape.size(), each = c10::multiply_integers(shape);
+    const Tensor y = at::zeros(sizes, x.options().dtype(at::kFloat));
+    const int64_t* place = x.const_data_ptr<int64_t>();
+    float* const to = y.mutable_data_ptr<float>();
+    for (int64_t row = 0; row < y.numel() / each; ++row, place += n) {
+      int64_t at = 0;
+      bool valid = true;  // for an index out of range no element is one
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t p = place[i] < 0 ? place[i] + shape[i] : place[i];
+        valid = valid && p >= 0 && p < shape[i];
+        at = at * shape[i] + (valid ? p : 0);
+      }
+      if (valid) to[row * each + at] = 1;
+    }
+    return y;
   }
   template <class T>
   void backward(Ctx<T>&) {}

@@ -244,3 +244,24 @@ def test_profilers_see_joins_and_means():
         xs = [torch.ones(2, 3)] * 2
         _C.op("mean")(_C.op("concat")([_C.Variable(x, requires_grad=False) for x in xs], axis=1))
     assert {"aten::cat", "aten::mean"} <= {e.key for e in p.key_averages()}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 1, 3), (0, 3), (40, 20), (3, 2, 2, 2)])
+@pytest.mark.parametrize("reps", [(), (1,), (3,), (1, 1), (2, 1), (2, 3), (2, 1, 2), (1, 3, 1, 1), (0, 2), (50, 1)])
+def test_tiles(shape, reps, dtype):
+    x = torch.randn(shape).to(dtype)
+    for t in (x, x.transpose(-1, -2) if x.dim() > 1 else x.expand(shape)):
+        same_bits(run("tile", t, reps=reps), torch.tile(t, reps))
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 2), (1, 5, 2)])
+def test_both_ways_to_one_hot_arrays(shape):
+    """A loop over integers in C order, and functions of torch."""
+    torch.manual_seed(0)
+    rows = torch.stack([torch.randint(-n - 1, n + 1, (5, 7)) for n in shape], -1)
+    strided = rows.transpose(0, 1).contiguous().transpose(0, 1)
+    found = run("one_hot", rows, shape=shape)
+    assert 0 < found.sum() < 35
+    same_bits(found, run("one_hot", strided, shape=shape))
+    same_bits(found, run("one_hot", rows.int(), shape=shape))
