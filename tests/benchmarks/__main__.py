@@ -171,6 +171,13 @@ TARGETS = {
 }
 
 
+_PATIENCE = 30  # seconds in which a process ends
+
+
+class Failure(Exception):
+    """A program that is measured failed, or its process ended."""
+
+
 class Worker:
     """A process of one framework that times workloads on request."""
 
@@ -179,7 +186,13 @@ class Worker:
 
     def __init__(self, command: list[str]):
         self.process = subprocess.Popen(
-            command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            cwd=ROOT,
+            env=ENVIRONMENT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C interrupts only the measuring process, which ends the others
         )
 
     def seconds(self, name: str, inner: int, samples: int) -> float | None:
@@ -208,14 +221,18 @@ class Worker:
             line = ""
         answer = json.loads(line) if line else {"error": f"ended with {self.process.wait()}"}
         if "error" in answer:
-            raise RuntimeError(f"{request['name']}: {' '.join(map(str, self.process.args))}: {answer['error']}")
+            raise Failure(f"{request['name']}: {' '.join(map(str, self.process.args))}: {answer['error']}")
         return answer
 
     def close(self) -> None:
         assert self.process.stdin
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
-        self.process.wait(30)
+        try:
+            self.process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:  # it hangs, and must not take time from what is measured next
+            self.process.kill()
+            self.process.wait()
 
 
 def cannot_import(python: str, framework: str) -> str | None:
@@ -288,9 +305,10 @@ def memory_commands(nnabla: str, kind: str) -> dict[str, list[str]]:
 
 def measure_times(workloads, rounds, quick, frameworks):
     """Let the frameworks take turns. Return {workload: {framework: [seconds of each round]}}."""
-    workers = {framework: Worker(command) for framework, command in frameworks.items()}
-    times = {}
+    workers, times = {}, {}
     try:
+        for framework, command in frameworks.items():
+            workers[framework] = Worker(command)
         for name, (inner, samples) in workloads.items():
             able = {key: worker for key, worker in workers.items() if (name, key) not in CANNOT}
             times[name] = {framework: [] for framework in able}
@@ -301,6 +319,10 @@ def measure_times(workloads, rounds, quick, frameworks):
                 for framework, worker in able.items():
                     seconds = worker.seconds(name, inner, max(3, samples // 3) if quick else samples)
                     times[name][framework].append(seconds)
+    except BaseException:
+        for worker in workers.values():
+            worker.process.kill()  # it may be in the middle of a long step
+        raise
     finally:
         for worker in workers.values():
             worker.close()
@@ -314,7 +336,7 @@ def measure_memory(rounds, frameworks, environment):
         for framework, command in frameworks.items():
             done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
             if done.returncode:
-                raise RuntimeError(f"{' '.join(command)}:\n{done.stderr}")
+                raise Failure(f"{' '.join(command)}: ended with {done.returncode}\n{done.stderr}")
             peaks.setdefault(framework, []).append(int(done.stdout.split()[-1]))  # nnabla prints a banner first
     return peaks
 
@@ -455,6 +477,8 @@ def main():
         named = ", ".join(map(repr, absent))
         parser.error(f"--only: no workload has {named} in its name; there are {'; '.join(measured)}")
 
+    if args.json and (why := recorded.refused(args.json)):
+        parser.error(f"--json: {why}")
     if args.data:
         ENVIRONMENT["BENCHMARK_DATA"] = folder = tempfile.mkdtemp()
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -476,48 +500,64 @@ def main():
 
     if args.json != "-":
         table_row("workload", "framework", "against", "median", "other", "", "ratio", "target", "")
-    for module, workloads, unit, scale in [
-        ("chain", CHAINS, "us/op", 1e6 / 200),
-        ("chain", ORDERS, "us", 1e6),
-        ("steps", {**STEPS, **BATCHES}, "ms", 1e3),
-        ("recurrent", RECURRENT, "ms", 1e3),
-        ("second", SECOND if args.only else {}, "ms", 1e3),
-        ("large", LARGE if args.large or args.only else {}, "ms", 1e3),
-        ("data", DATA if args.data else {}, "img/s", None),
-    ]:
-        frameworks = available(module)
-        for name, settings in chosen(workloads, module).items():
-            times = measure_times({name: settings}, rounds, args.quick, frameworks)
-            add(name, times[name], unit, scale or data.IMAGES[name])
-            if args.limit and module in ("steps", "large"):
-                command = [sys.executable, "-m", "tests.benchmarks.limit", name]
-                told = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=True, stdout=subprocess.PIPE, text=True)
-                limits[name] = json.loads(told.stdout)[name]
-                if args.json != "-":
-                    show_limit(name, times[name], limits[name])
-    if chosen(dict.fromkeys(MEMORIES[:1])) and args.frontend in (None, "chainer"):
-        environment = {**ENVIRONMENT, **RETURN_MEMORY}
-        add("memory", measure_memory(3, commands("memory", {}), environment), "MB", 1e-6)
-    for name in chosen(dict.fromkeys(MEMORIES[1:])):
-        if args.nnabla and args.frontend in (None, "nnabla"):
-            frameworks = memory_commands(args.nnabla, name.split()[1])
-            add(name, measure_memory(3, frameworks, ENVIRONMENT), "MB", 1e-6)
-    for name in GROWTHS if args.memory else ():
-        if chosen({name: None}, "memory"):
-            growths = measure_growths(name, rounds, available("recurrent" if name in RECURRENT else "large"))
-            add(name, growths, "MB", 1e-6, target=1.0)
+
+    def measure():
+        for module, workloads, unit, scale in [
+            ("chain", CHAINS, "us/op", 1e6 / 200),
+            ("chain", ORDERS, "us", 1e6),
+            ("steps", {**STEPS, **BATCHES}, "ms", 1e3),
+            ("recurrent", RECURRENT, "ms", 1e3),
+            ("second", SECOND if args.only else {}, "ms", 1e3),
+            ("large", LARGE if args.large or args.only else {}, "ms", 1e3),
+            ("data", DATA if args.data else {}, "img/s", None),
+        ]:
+            frameworks = available(module)
+            for name, settings in chosen(workloads, module).items():
+                times = measure_times({name: settings}, rounds, args.quick, frameworks)
+                add(name, times[name], unit, scale or data.IMAGES[name])
+                if args.limit and module in ("steps", "large"):
+                    command = [sys.executable, "-m", "tests.benchmarks.limit", name]
+                    told = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+                    if told.returncode:
+                        raise Failure(f"{' '.join(command)}: ended with {told.returncode}")
+                    limits[name] = json.loads(told.stdout)[name]
+                    if args.json != "-":
+                        show_limit(name, times[name], limits[name])
+        if chosen(dict.fromkeys(MEMORIES[:1])) and args.frontend in (None, "chainer"):
+            environment = {**ENVIRONMENT, **RETURN_MEMORY}
+            add("memory", measure_memory(3, commands("memory", {}), environment), "MB", 1e-6)
+        for name in chosen(dict.fromkeys(MEMORIES[1:])):
+            if args.nnabla and args.frontend in (None, "nnabla"):
+                frameworks = memory_commands(args.nnabla, name.split()[1])
+                add(name, measure_memory(3, frameworks, ENVIRONMENT), "MB", 1e-6)
+        for name in GROWTHS if args.memory else ():
+            if chosen({name: None}, "memory"):
+                growths = measure_growths(name, rounds, available("recurrent" if name in RECURRENT else "large"))
+                add(name, growths, "MB", 1e-6, target=1.0)
+
+    status = 0
+    try:
+        measure()
+    except KeyboardInterrupt:  # what was measured is recorded
+        status = 130
+    except Failure as failure:
+        print(f"python -m tests.benchmarks: {failure}", file=sys.stderr)
+        status = 1
     if Worker.slow:
         print(f"{Worker.slow} samples are from a core that others slowed all the time", file=sys.stderr)
     missed, aimed = (sum(row["met"] in kinds for row in result) for kinds in ([False], [False, True]))
     if args.json:
-        text = json.dumps(recorded.merged(args.json, result, limits, args.threads, rounds), indent=1)
-        print(text) if args.json == "-" else pathlib.Path(args.json).write_text(text + "\n")
+        content = recorded.merged(args.json, result, limits, args.threads, rounds)
+        print(json.dumps(content, indent=1)) if args.json == "-" else recorded.write(args.json, content)
     if args.json != "-":
-        if not result:
+        if status:
+            print(f"not everything was measured; {len(result)} comparisons are complete", file=sys.stderr)
+        elif not result:
             print("nothing was compared: no program of the chosen frameworks has these workloads")
         elif aimed:
             print(f"{missed} of {aimed} targets not met" if missed else "all targets met")
+    return status
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
