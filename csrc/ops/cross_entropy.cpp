@@ -9,7 +9,9 @@
 #include <ATen/ops/log1p.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/scatter.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <limits>
@@ -185,13 +187,15 @@ struct CrossEntropyAlong : OfLabels {
     }
     log_sum.reset();  // from an earlier run
     const Tensor safe = at::clamp_min(t.to(at::kLong), 0);
-    return at::gather(cg::log_softmax(x, axis), axis, safe) * (-(t >= 0).to(x.scalar_type()));
+    const Tensor y = -at::gather(cg::log_softmax(x, axis), axis, safe);
+    return at::where(t >= 0, y, at::zeros_like(y));  // as in the kernel, even if a score is NaN
   }
   template <class T>
   T composed(const T& x, const T& t, const T& gy) const {
     const auto target = [axis = axis](const Tensor& x, const Tensor& t) { return one_hot(x, t, axis); };
     const T counts = frozen([](const Tensor& t) { return t >= 0; }, t);
-    return (softmax(x, axis) - frozen(target, x, t)) * (gy * counts);
+    const T gx = (softmax(x, axis) - frozen(target, x, t)) * gy;
+    return where(counts, gx, zeros_as(gx));
   }
   void backward(Ctx<Tensor>& c) {
     c.grad(0, [&] {

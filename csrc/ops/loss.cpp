@@ -12,7 +12,9 @@
 #include <ATen/ops/mse_loss_backward.h>
 #include <ATen/ops/ne.h>
 #include <ATen/ops/scatter.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include "kernels/loss.h"
 #include "kernels/raw.h"
@@ -83,17 +85,19 @@ struct SoftmaxCrossEntropy {
     } else {
       log_sum.reset();  // from an earlier run
       auto [safe, factor] = read(x, t, weight);
-      y = -(at::gather(cg::log_softmax(x, 1), 1, safe) * factor);
+      const Tensor each = -(at::gather(cg::log_softmax(x, 1), 1, safe) * factor);
+      y = at::where(valid(t), each, at::zeros_like(each));  // as in the kernel, even if a score is NaN
       y = mean ? at::sum(y) : y.reshape(t.sizes());
     }
     return y.to(x_.scalar_type());
   }
+  Tensor valid(const Tensor& t) const { return at::ne(t, ignore_label).unsqueeze(1); }
   // Labels, with ignored ones replaced by class 0, and the factor of each loss; both with a class axis of length 1.
   std::pair<Tensor, Tensor> read(const Tensor& x, const Tensor& t, const Tensor& weight) const {
-    const Tensor valid = at::ne(t, ignore_label).unsqueeze(1);
-    Tensor safe = t.to(at::kLong).unsqueeze(1) * valid;
+    const Tensor counts = valid(t);
+    Tensor safe = t.to(at::kLong).unsqueeze(1) * counts;
     safe = at::where(safe < 0, safe + x.size(1), safe);
-    Tensor factor = is_mean(reduce) ? mean_weights(valid, normalize, x) : valid.to(x.scalar_type());
+    Tensor factor = is_mean(reduce) ? mean_weights(counts, normalize, x) : counts.to(x.scalar_type());
     if (weight.defined()) factor = factor * weights(weight, x).index({safe});
     return {safe, factor};
   }
@@ -108,7 +112,9 @@ struct SoftmaxCrossEntropy {
     const T factor = frozen(
         [self](const Tensor& x, const Tensor& t, const Tensor& w) { return self.read(x, t, w).second; }, x, t, weight);
     const T g = gy.dim() ? reshape(gy, factor.sizes()) : gy;
-    return (softmax(x, 1) - one_hot) * (g * factor);
+    const T counts = frozen([self](const Tensor& t) { return self.valid(t); }, t);
+    const T gx = (softmax(x, 1) - one_hot) * (g * factor);
+    return where(counts, gx, zeros_as(gx));
   }
   void backward(Ctx<Tensor>& c) {
     c.grad(0, [&] {

@@ -67,6 +67,13 @@ ENVIRONMENT = {**os.environ, **dict.fromkeys(THREADS, "1")}
 RETURN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 
+_PATIENCE = 30  # seconds in which a process ends
+
+
+class Failure(Exception):
+    """A program that is measured failed, or its process ended."""
+
+
 class Worker:
     """A process of one framework that times workloads on request."""
 
@@ -75,7 +82,13 @@ class Worker:
 
     def __init__(self, command: list[str]):
         self.process = subprocess.Popen(
-            command, cwd=ROOT, env=ENVIRONMENT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            cwd=ROOT,
+            env=ENVIRONMENT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C interrupts only the measuring process, which ends the others
         )
 
     def seconds(self, name: str, inner: int, samples: int) -> float | None:
@@ -104,14 +117,18 @@ class Worker:
             line = ""
         answer = json.loads(line) if line else {"error": f"ended with {self.process.wait()}"}
         if "error" in answer:
-            raise RuntimeError(f"{request['name']}: {' '.join(map(str, self.process.args))}: {answer['error']}")
+            raise Failure(f"{request['name']}: {' '.join(map(str, self.process.args))}: {answer['error']}")
         return answer
 
     def close(self) -> None:
         assert self.process.stdin
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
-        self.process.wait(30)
+        try:
+            self.process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:  # it hangs, and must not take time from what is measured next
+            self.process.kill()
+            self.process.wait()
 
 
 def cannot_import(python: str, framework: str) -> str | None:
@@ -184,9 +201,10 @@ def memory_commands(nnabla: str, kind: str) -> dict[str, list[str]]:
 
 def measure_times(workloads, rounds, quick, frameworks):
     """Let the frameworks take turns. Return {workload: {framework: [seconds of each round]}}."""
-    workers = {framework: Worker(command) for framework, command in frameworks.items()}
-    times = {}
+    workers, times = {}, {}
     try:
+        for framework, command in frameworks.items():
+            workers[framework] = Worker(command)
         for name, (inner, samples) in workloads.items():
             able = {key: worker for key, worker in workers.items() if (name, key) not in CANNOT}
             times[name] = {framework: [] for framework in able}
@@ -197,6 +215,10 @@ def measure_times(workloads, rounds, quick, frameworks):
                 for framework, worker in able.items():
                     seconds = worker.seconds(name, inner, max(3, samples // 3) if quick else samples)
                     times[name][framework].append(seconds)
+    except BaseException:
+        for worker in workers.values():
+            worker.process.kill()  # it may be in the middle of a long step
+        raise
     finally:
         for worker in workers.values():
             worker.close()
@@ -210,7 +232,7 @@ def measure_memory(rounds, frameworks, environment):
         for framework, command in frameworks.items():
             done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
             if done.returncode:
-                raise RuntimeError(f"{' '.join(command)}:\n{done.stderr}")
+                raise Failure(f"{' '.join(command)}: ended with {done.returncode}\n{done.stderr}")
             peaks.setdefault(framework, []).append(int(done.stdout.split()[-1]))  # nnabla prints a banner first
     return peaks
 
@@ -419,7 +441,9 @@ class Run:
 
     def add_limit(self, workload, times):
         command = [sys.executable, "-m", "tests.benchmarks.limit", workload]
-        told = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=True, stdout=subprocess.PIPE, text=True)
+        told = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+        if told.returncode:
+            raise Failure(f"{' '.join(command)}: ended with {told.returncode}")
         self.limits[workload] = json.loads(told.stdout)[workload]
         if self.shows:
             show_limit(workload, times, self.limits[workload])
@@ -431,6 +455,8 @@ def main():
     pythons = {name: getattr(args, name) for name in (*FRONTENDS, "jax")}
     if wrong := mistake(args, pythons):
         options.error(wrong)
+    if args.json and (why := recorded.refused(args.json)):
+        options.error(f"--json: {why}")
     ENVIRONMENT.update(dict.fromkeys(THREADS, str(args.threads)))
     if args.data:
         ENVIRONMENT["BENCHMARK_DATA"] = folder = tempfile.mkdtemp()
@@ -439,19 +465,29 @@ def main():
     run = Run(args, {**pythons, "compiled": sys.executable if args.compiled else None})
     if run.shows:
         table_row("workload", "framework", "against", "median", "other", "", "ratio", "target", "")
-    run.measure()
+    status = 0
+    try:
+        run.measure()
+    except KeyboardInterrupt:  # what was measured is recorded
+        status = 130
+    except Failure as failure:
+        print(f"python -m tests.benchmarks: {failure}", file=sys.stderr)
+        status = 1
     if Worker.slow:
         print(f"{Worker.slow} samples are from a core that others slowed all the time", file=sys.stderr)
     if args.json:
-        text = json.dumps(recorded.merged(args.json, run.rows, run.limits, args.threads, run.rounds), indent=1)
-        print(text) if args.json == "-" else pathlib.Path(args.json).write_text(text + "\n")
+        content = recorded.merged(args.json, run.rows, run.limits, args.threads, run.rounds)
+        print(json.dumps(content, indent=1)) if args.json == "-" else recorded.write(args.json, content)
     if run.shows:
         missed, aimed = (sum(row["met"] in kinds for row in run.rows) for kinds in ([False], [False, True]))
-        if not run.rows:
+        if status:
+            print(f"not everything was measured; {len(run.rows)} comparisons are complete", file=sys.stderr)
+        elif not run.rows:
             print("nothing was compared: no program of the chosen frameworks has these workloads")
         elif aimed:
             print(f"{missed} of {aimed} targets not met" if missed else "all targets met")
+    return status
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -13,6 +13,36 @@ def _processor() -> str:
         return next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), "unknown")
 
 
+def refused(file: str) -> str | None:
+    """Why a run cannot be recorded in FILE, or None: whoever measures for hours learns it before."""
+    if file == "-":
+        return None
+    path = pathlib.Path(file)
+    try:
+        old = json.loads(path.read_text()) if path.exists() else {"rows": [], "limits": {}}
+        if not isinstance(old["rows"], list) or not isinstance(old["limits"], dict):
+            return f"{file} has no rows and limits"
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return f"{file} is no record of runs: {type(error).__name__}: {error}"
+    beside = path if path.exists() else path.parent
+    return None if os.access(beside, os.W_OK) else f"{beside} cannot be written to"
+
+
+def write(file: str, content: dict) -> None:
+    """Replaces FILE when its text is complete; an interrupt leaves the old one."""
+    text = json.dumps(content, indent=1) + "\n"
+    path = pathlib.Path(file)
+    if not path.is_file() and path.exists():  # such as /dev/stdout
+        path.write_text(text)
+        return
+    new = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        new.write_text(text)
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
 def merged(file: str, rows: list[dict], limits: dict, threads: int, rounds: int) -> dict:
     """What FILE of --json contains after a run: the run's rows, and the older rows of what the run did not measure."""
     import torch

@@ -252,7 +252,13 @@ def written(text: str) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     about = (__doc__ or "").split("\n\n", 1)[1]
-    argparse.ArgumentParser(prog="python -m tests.benchmarks.tables", description=about).parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.tables", description=about)
+    parser.parse_args(arguments)
+    try:
+        load()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        named = f"{RECORDED}: {type(error).__name__}: {error}"
+        parser.error(f"{named}; `python -m tests.benchmarks.record` records runs")
     for document in DOCUMENTS:
         document.write_text(written(document.read_text(encoding="utf-8")), encoding="utf-8")
 

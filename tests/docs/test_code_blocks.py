@@ -8,8 +8,6 @@ readers do not see:
     <!-- program: NAME -->    tests/packaging/test_readme.py runs it
 """
 
-import atexit
-import functools
 import os
 import re
 import shutil
@@ -60,11 +58,8 @@ def test_every_block_is_found():
     assert len(ALL) > 10
 
 
-@functools.cache
-def tools():
-    """A folder with all programs but Graphviz, without which pictures are the same everywhere."""
-    folder = Path(tempfile.mkdtemp(prefix="compatgrad-tools-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+def link_tools(folder):
+    """Fills a folder with all programs but Graphviz, without which pictures are the same everywhere."""
     for place in map(Path, os.environ.get("PATH", "").split(os.pathsep)):
         for program in place.iterdir() if place.is_dir() else ():
             if program.name != "dot" and not (folder / program.name).is_symlink():
@@ -72,8 +67,13 @@ def tools():
     return folder
 
 
-def run(block, folder):
-    """Runs the block as a program in the folder."""
+@pytest.fixture(scope="session")
+def tools(tmp_path_factory):
+    return link_tools(tmp_path_factory.mktemp("tools"))  # pytest removes what killed runs have left
+
+
+def run(block, folder, tools):
+    """Runs the block as a program in the folder, with the programs in `tools`."""
     (folder / "program.py").write_text(block.code, encoding="utf-8")
     return subprocess.run(
         [sys.executable, "-m", "compatgrad", "run", "program.py"],
@@ -81,16 +81,16 @@ def run(block, folder):
         text=True,
         timeout=300,
         cwd=folder,
-        env={"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "HOME": str(Path.home()), "PATH": str(tools())},
+        env={"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "HOME": str(Path.home()), "PATH": str(tools)},
     )
 
 
 @pytest.mark.parametrize("block", ALL)
-def test_block(block, tmp_path):
+def test_block(block, tmp_path, tools):
     compile(block.code, "block", "exec")
     if block.needs_gpu and not torch.cuda.is_available():
         pytest.skip("needs a GPU")
-    done = run(block, tmp_path)
+    done = run(block, tmp_path, tools)
     assert done.returncode == 0, done.stderr
     said = re.findall(r"^(?: *print\(.*\)  # |# prints: )(.*)$", block.code, re.M)
     assert not said or done.stdout.splitlines() == said
@@ -117,8 +117,8 @@ def draw():
     for parameter in ALL:
         block = parameter.values[0]
         if re.search(r'save\("[\w-]+\.svg"\)', block.code):
-            with tempfile.TemporaryDirectory() as folder:
-                done = run(block, Path(folder))
+            with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as tools:
+                done = run(block, Path(folder), link_tools(Path(tools)))
                 assert done.returncode == 0, done.stderr
                 for picture in Path(folder).glob("*.svg"):
                     shutil.copy(picture, PICTURES / picture.name)

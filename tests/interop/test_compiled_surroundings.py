@@ -178,6 +178,33 @@ def test_graphs_from_before_a_trace_can_be_differentiated():
     np.testing.assert_allclose(found, m.W.grad, rtol=1e-4)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("ignored", ["one", "all"])
+def test_scores_of_ignored_labels_that_are_not_finite(bad, ignored):
+    """A kernel computes nothing for them. What it is replaced by in graphs and second derivatives does the same."""
+    m = model()
+    m.b.array[...] = 0
+    t = np.array([-1, 2 if ignored == "one" else -1], np.int32)
+    x = X.copy()
+
+    def step(x):
+        m.cleargrads()
+        loss = F.softmax_cross_entropy(m(x), t)
+        loss.backward()
+        return loss
+
+    compiled = interop.compile(step, parameters=m, backend="eager")
+    compiled(x)
+    x[0, 0] = bad
+    expected = step(x).array, m.b.grad.copy()
+    assert np.isfinite(expected[0]) and np.isfinite(expected[1]).all()
+    np.testing.assert_allclose(compiled(x).array, expected[0], rtol=1e-5)
+    np.testing.assert_allclose(m.b.grad, expected[1], rtol=1e-5, atol=1e-6)
+    scores = m(x)
+    (g,) = chainer.grad([F.softmax_cross_entropy(scores, t)], [scores], enable_double_backprop=True)
+    np.testing.assert_allclose(g.array.sum(0), expected[1], rtol=1e-4, atol=1e-6)
+
+
 # ---- interrupts and threads ------------------------------------------------------------------------------------------
 
 RESTORING = set("keep undo _undo since end __exit__ unchanged put_gradient clear_gradient whole".split())

@@ -1,12 +1,14 @@
 """`python -m tests.benchmarks`: that it measures and counts what it says."""
 
 import json
+import signal
 import subprocess
 import sys
 
 import pytest
 import torch
 
+from tests.benchmarks import __main__ as bench
 from tests.benchmarks import limit, second, second_native, second_torch, steps_torch, tables
 
 
@@ -107,6 +109,70 @@ def test_a_table_has_the_figures_of_all_programs(monkeypatch, tmp_path):
         "| cnn | Chainer | 2.00 | 3.00 (0.67) | 1.00 (**2.00**) |  | 50%, 5% |\n"
         "| cnn | MXNet | 123 | 247 (0.50) |  | 1000 (0.13) | 1%, 0% |\n\nb"
     )
+
+
+def benchmarks(*arguments, module="tests.benchmarks"):
+    return subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"rows": 1, "limits": {}}', None], ids=["damaged", "list", "rows", "folder"]
+)
+def test_a_file_in_which_no_run_can_be_recorded_is_named_before_measuring(tmp_path, text):
+    file = tmp_path / "nowhere" / "figures.json" if text is None else tmp_path / "figures.json"
+    if text is not None:
+        file.write_text(text)
+    done = benchmarks("--quick", "--only", "mlp_tiny", "--json", str(file))
+    assert done.returncode == 2 and "--json: " in done.stderr and "Traceback" not in done.stderr
+    assert text is None or file.read_text() == text
+
+
+def test_an_interrupt_records_what_was_measured(tmp_path):
+    file = tmp_path / "figures.json"
+    command = [
+        sys.executable,
+        "-m",
+        "tests.benchmarks",
+        "--frontend",
+        "chainer",
+        "--only",
+        "chain fb",
+        "resnet50 train",
+    ]
+    process = subprocess.Popen(
+        [*command, "--quick", "--json", str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    lines = [process.stdout.readline() for _ in range(3)]  # of the header and of the first workload
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in errors and "chain fb" in lines[1]
+    assert {row["workload"] for row in json.loads(file.read_text())["rows"]} == {"chain fb"}
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_program_that_is_killed_is_named():
+    worker = bench.Worker([sys.executable, "-c", "import os, sys; sys.stdin.readline(); os.kill(os.getpid(), 9)"])
+    with pytest.raises(bench.Failure, match="chain fb: .* ended with -9"):
+        worker.seconds("chain fb", 1, 1)
+    worker.close()
+
+
+def test_a_program_that_hangs_is_ended(monkeypatch):
+    monkeypatch.setattr(bench, "_PATIENCE", 0.1)
+    worker = bench.Worker([sys.executable, "-c", "import time; time.sleep(1000)"])
+    worker.close()
+    assert worker.process.returncode == -9
+
+
+@pytest.mark.parametrize("text", [None, "{", '{"rows": []}'])
+def test_tables_without_recorded_runs(monkeypatch, tmp_path, text, capsys):
+    file = tmp_path / "figures.json"
+    if text is not None:
+        file.write_text(text)
+    monkeypatch.setattr(tables, "RECORDED", file)
+    with pytest.raises(SystemExit):
+        tables.main([])
+    assert f"{file}: " in capsys.readouterr().err
 
 
 def test_an_interpreter_that_is_not_there():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from compatgrad import surroundings
+from compatgrad.tools._folders import temporary
 from compatgrad.tools._parser import parser_of
 from compatgrad.tools.compatgrad_recorder.__main__ import add_options, split
 from compatgrad.tools.verify import details, report, runs
@@ -72,7 +73,10 @@ def _parser() -> argparse.ArgumentParser:
         help="the Python that has the original framework, or a command (see below)",
     )
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", help="the folder for recordings and reproducers (a new temporary folder)"
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        help="the folder for recordings and reproducers (a temporary folder, of which only reproducers stay)",
     )
     add_options(parser)
     add_report_options(parser)
@@ -206,13 +210,27 @@ def main(arguments: list[str]) -> int:
         if options.here_setup and not Path(options.here_setup).is_file():
             raise ValueError(f"--here-setup: there is no file {options.here_setup!r}")
         _check(program)
-        folder = Path(options.output or tempfile.mkdtemp(prefix="compatgrad-verify-")).absolute()
-        folder.mkdir(parents=True, exist_ok=True)
+        if options.output:
+            Path(options.output).mkdir(parents=True, exist_ok=True)
     except ValueError as error:
         parser.error(str(error))
     except OSError as error:
         parser.error(f"--output: {error}")
-    return _status(_Session(options, program, command, folder), options)
+    if options.output:
+        return _status(_Session(options, program, command, Path(options.output).absolute()), options)
+    with temporary("compatgrad-verify-", _keep_reproducer) as folder:
+        return _status(_Session(options, program, command, folder), options)
+
+
+def _keep_reproducer(folder: Path) -> None:
+    """Removes the recordings, which may be large."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif not path.name.startswith(details.REPRODUCER):
+            path.unlink()
+    if not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def _check(program: list[str]) -> None:

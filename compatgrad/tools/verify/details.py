@@ -15,6 +15,7 @@ from compatgrad.tools.verify.findings import Finding
 from compatgrad.tools.verify.recording import Event, Recording, rms
 
 Array = np.ndarray[Any, Any]
+REPRODUCER = "repro_0001"  # the name of its files
 
 
 def wanted(finding: Finding, side: str) -> set[int]:
@@ -157,14 +158,14 @@ def reproducer(
         both = values(finding, original, here)
         if both is not None:
             arrays["original_gradient"], arrays["gradient_here"] = both
-    np.savez(folder / "repro_0001.npz", **arrays)  # type: ignore[arg-type]
+    np.savez(folder / f"{REPRODUCER}.npz", **arrays)  # type: ignore[arg-type]
     call = "\n".join(_call(frontend, again, len(inputs)))
     title = (
         f"{event['n']} of step {finding.step}{' in ' + event['p'] if event.get('p') else ''}, {event.get('l') or '?'}"
     )
     first = f"\n\nimport runpy\n\nrunpy.run_path({str(Path(setup).absolute())!r})" if setup else ""
-    text = _HEAD.format(title=title, frontend=frontend, file="repro_0001.npz", setup=first) + call + "\n" + _TAIL
-    path = folder / "repro_0001.py"
+    text = _HEAD.format(title=title, frontend=frontend, file=f"{REPRODUCER}.npz", setup=first) + call + "\n" + _TAIL
+    path = folder / f"{REPRODUCER}.py"
     path.write_text(text)
     return path
 

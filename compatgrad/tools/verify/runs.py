@@ -74,7 +74,11 @@ def run(who: str, command: list[str], recorder: Path, folder: Path, options: lis
             _wait(process, who, begin)
         except BaseException:
             process.terminate()
-            process.wait()
+            try:
+                process.wait(10)
+            except BaseException:  # it ignores the signal
+                process.kill()
+                process.wait()
             raise
     return Run(folder, process.returncode, time.monotonic() - begin)
 
