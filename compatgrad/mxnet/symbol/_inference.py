@@ -21,7 +21,7 @@ from compatgrad.core import fixed_layers
 from .. import autograd
 from ..ndarray._operator import parse
 from ..ndarray.ndarray import NDArray
-from . import _attention
+from . import _attention, _layers
 from ._facts import flag
 from ._fused import normalized
 from ._graph import Entry, Node, order
@@ -151,9 +151,9 @@ class _Compiler:
                 self.variable(node)
             elif id(node) in self.attentions:
                 self.attention(node, self.attentions[id(node)])
-            elif _is_convolution(node) and self.fixed(node) is not None:
+            elif _layers.is_convolution(node) and self.fixed(node) is not None:
                 self.convolution(node)
-            elif _is_transposed(node) and self.fixed(node) is not None:
+            elif _layers.is_transposed(node) and self.fixed(node) is not None:
                 self.transposed(node)
             elif node.op == "elemwise_add" and any(id(n) in self.waiting for n, _ in node.inputs):
                 self.sum(node)
@@ -252,7 +252,7 @@ class _Compiler:
 
     def norm_after(self, node: Node) -> Node | None:
         after = self.only_reader(node)
-        if after is None or not _is_norm(after) or after.inputs[0][0] is not node or _axis(after) != 1:
+        if after is None or not _layers.is_norm(after) or after.inputs[0][0] is not node or _layers.axis(after) != 1:
             return None
         return None if self.fixed(after) is None else after
 
@@ -270,7 +270,7 @@ class _Compiler:
         keeps_nan: whether the layer that includes the activation keeps NaN.
         """
         after = self.only_reader(node)
-        found = None if after is None else _activation(after)
+        found = None if after is None else _layers.activation(after)
         if after is None or found is None or (not keeps_nan and id(node) in self.unsafe and found[0] in _HIDING):
             return node, "none", ()
         return after, *found
@@ -321,11 +321,11 @@ class _Compiler:
         """A normalization and the relu after it: part of the convolution that alone reads it, if possible."""
         source = node.inputs[0][0]
         x = self.value(source)
-        axis = _axis(node)
+        axis = _layers.axis(node)
         factor, addend = self.folded(node, torch.ones(x.shape[axis]), None)
         last, relu = self.rectified(node, True)
         after = self.only_reader(last)
-        if after is not None and axis == 1 and _is_convolution(after) and after.inputs[0][0] is last:
+        if after is not None and axis == 1 and _layers.is_convolution(after) and after.inputs[0][0] is last:
             fixed = self.fixed(after)
             if fixed is not None and fixed_layers.is_direct(fixed[0], _place(after), x.shape):
                 self.before[id(last)] = fixed_layers.Before(factor, addend, relu), source
@@ -362,7 +362,7 @@ class _Compiler:
     def transposed_layer(
         self, node: Node, weight: torch.Tensor, bias: torch.Tensor | None, relu: bool
     ) -> Callable[..., torch.Tensor]:
-        stride, pad = _moves(node)
+        stride, pad = _layers.moves(node)
         if stride == list(weight.shape[2:]) and not any(pad):  # windows that touch and do not overlap
             return fixed_layers.tiling(weight, bias, self.value(node.inputs[0][0]).shape, relu)
         return partial(_transposed, weight=weight.contiguous(), bias=bias, stride=stride, pad=pad, rectify=relu)
@@ -404,7 +404,7 @@ class _Compiler:
             if node.op == "Dropout" and node.params.get("mode", "training") != "training":
                 raise _Unsuitable
             self.same(node)
-        elif _is_norm(node) and self.fixed(node) is not None:
+        elif _layers.is_norm(node) and self.fixed(node) is not None:
             self.norm(node)
         elif node.op == "Flatten" and self.flattened(node):
             self.same(node)
@@ -487,29 +487,6 @@ def _recorded(node: Node, inputs: Sequence[torch.Tensor]) -> Callable[..., torch
     return step
 
 
-def _is_convolution(node: Node) -> bool:
-    """Whether oneDNN's operator computes the convolution: over two axes, with channels before them."""
-    p = node.params
-    return node.op == "Convolution" and len(parse(p["kernel"])) == 2 and p.get("layout", "None") in ("NCHW", "None")
-
-
-def _is_transposed(node: Node) -> bool:
-    """Whether the operator is a transposed convolution over two axes whose result ends with the last window."""
-    p = {k: parse(v) for k, v in node.params.items()} if node.op == "Deconvolution" else {}
-    return (
-        len(p.get("kernel", ())) == 2
-        and p.get("layout") in (None, "NCHW")
-        and not any((*(p.get("adj") or ()), *(p.get("target_shape") or ())))
-        and {*(p.get("dilate") or (1,)), p.get("num_group", 1)} == {1}
-    )
-
-
-def _moves(node: Node) -> tuple[list[int], list[int]]:
-    """The strides and the padding of a convolution over two axes."""
-    p = {k: parse(v) for k, v in node.params.items()}
-    return list(p.get("stride") or (1, 1)), list(p.get("pad") or (0, 0))
-
-
 def _transposed(
     x: torch.Tensor,
     weight: torch.Tensor,
@@ -522,29 +499,9 @@ def _transposed(
     return y.relu_() if rectify else y
 
 
-def _is_norm(node: Node) -> bool:
-    return node.op == "BatchNorm" and not flag(node.params, "output_mean_var")
-
-
-def _axis(node: Node) -> int:
-    return int(parse(node.params.get("axis", "1")))
-
-
-def _activation(node: Node) -> tuple[str, tuple[float, ...]] | None:
-    """(name, numbers) of an activation that a layer can include."""
-    p = node.params
-    if node.op == "relu" or (node.op == "Activation" and p.get("act_type") == "relu"):
-        return "relu", ()
-    if node.op == "clip":
-        return "hardtanh", (float(p["a_min"]), float(p["a_max"]))
-    if node.op == "LeakyReLU" and p.get("act_type", "leaky") == "leaky":
-        return "leaky_relu", (float(p.get("slope", 0.25)),)
-    return None
-
-
 def _simple(node: Node, inputs: Sequence[torch.Tensor]) -> Callable[..., torch.Tensor] | None:
     """A function of torch with the results of an operator, for inputs in any order of memory; None for others."""
-    found = _activation(node)
+    found = _layers.activation(node)
     if found is not None:
         name, numbers = found
         return _torch("clamp" if name == "hardtanh" else name, ..., *numbers)
