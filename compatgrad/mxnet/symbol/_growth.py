@@ -13,9 +13,9 @@ import torch
 from ..ndarray._operator import parse
 from ._graph import Node
 
-__all__ = ["moderate", "unsafe"]
+__all__ = ["LARGE_SQUARES", "moderate", "unsafe"]
 
-_LARGE_SQUARES = 1e24  # the sum of squares of inputs and parameters from which on operators compute
+LARGE_SQUARES = 1e24  # the sum of squares of inputs and parameters from which on operators compute
 _HIGHEST = 2  # the degree in the inputs up to which results are finite
 _LARGE_FACTOR = 1e10  # from which on a multiplication counts as undefined; masks often multiply by -1e9
 _PRODUCTS = frozenset("""
@@ -37,7 +37,7 @@ def moderate(t: torch.Tensor) -> bool:
     """Whether all numbers are finite and none is so large that sums of products with others may overflow: infinite
     terms of both signs add up to NaN."""
     flat = t.reshape(-1)
-    return float(torch.dot(flat, flat)) < _LARGE_SQUARES
+    return float(torch.dot(flat, flat)) < LARGE_SQUARES
 
 
 def unsafe(nodes: Sequence[Node], fixed: Container[int]) -> set[int]:
