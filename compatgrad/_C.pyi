@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 import torch
 
@@ -301,7 +301,10 @@ def program(
     outputs: Sequence[int],
     /,
 ) -> object: ...
+@overload
 def run_program(program: object, inputs: Sequence[torch.Tensor], /) -> list[torch.Tensor]: ...
+@overload
+def run_program(program: object, inputs: Sequence[torch.Tensor], most: float, /) -> list[torch.Tensor] | None: ...
 def row_numbers(x: Variable, rows: int, of: Variable, /) -> Any: ...
 def rows_gain(places: int, maps: int, channels: int, numbers_of_channel: int, /) -> bool: ...
 def unwritten(versions: object, /) -> bool: ...

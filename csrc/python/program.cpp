@@ -1,6 +1,10 @@
 // Programs: lists of steps that run one after the other, in one call from Python.
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/dot.h>
+#include <ATen/ops/sum.h>
+
+#include <cmath>
 
 #include "python/steps.h"
 
@@ -60,8 +64,9 @@ const Tensor& there(const Tensor& t) {
   return t;
 }
 
-// run_program(program, inputs): the outputs, contiguous.
-PyObject* run_program(PyObject*, PyObject* const* args, Py_ssize_t) {
+// run_program(program, inputs, most): the outputs, contiguous. If `most` is given: None where the squares of an input's
+// numbers do not add up to less, or where the sum of an output's numbers is not finite.
+PyObject* run_program(PyObject*, PyObject* const* args, Py_ssize_t n) {
   const auto* const p = static_cast<const Program*>(PyCapsule_GetPointer(args[0], kProgram));
   if (!p) throw PyError();
   std::vector<Tensor> values = p->places;
@@ -69,8 +74,16 @@ PyObject* run_program(PyObject*, PyObject* const* args, Py_ssize_t) {
   if (inputs.size() != static_cast<Py_ssize_t>(p->inputs.size()))
     fail(PyExc_ValueError, "inputs: expected another number of tensors");
   for (size_t k = 0; k < p->inputs.size(); ++k) values[p->inputs[k]] = tensor_argument(inputs[k], "inputs");
+  const double most = n > 2 ? number(args[2], "most") : 0;
   const at::NoGradGuard no_grad;
-  unlocked([&] {
+  const bool usual = unlocked([&] {
+    if (n > 2) {
+      const at::AutoDispatchBelowADInplaceOrView unrecorded;
+      for (const int64_t i : p->inputs) {
+        const Tensor flat = values[i].reshape(-1);
+        if (!(at::dot(flat, flat).item<float>() < most)) return false;
+      }
+    }
     c10::SmallVector<Tensor, 8> in;
     for (const Step& s : p->steps) {
       in.clear();
@@ -83,15 +96,21 @@ PyObject* run_program(PyObject*, PyObject* const* args, Py_ssize_t) {
       }
       for (const int64_t i : s.dead) values[i].reset();
     }
-    for (const int64_t i : p->outputs) values[i] = there(values[i]).contiguous();
+    const at::AutoDispatchBelowADInplaceOrView unrecorded;
+    for (const int64_t i : p->outputs) {
+      values[i] = there(values[i]).contiguous();
+      if (n > 2 && !std::isfinite(at::sum(values[i]).item<float>())) return false;
+    }
+    return true;
   });
+  if (!usual) Py_RETURN_NONE;
   return list_of(p->outputs.size(), [&](size_t k) { return wrap_tensor(values[p->outputs[k]]); }).release();
 }
 
 }  // namespace
 
 PyMethodDef program_functions[] = {{"program", FAST(make_program, 4), nullptr},
-                                   {"run_program", FAST(run_program, 2), nullptr},
+                                   {"run_program", FAST(run_program, 2, 3), nullptr},
                                    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace cg::py

@@ -204,3 +204,19 @@ def test_recorded_steps_in_threads():
     for t in threads:
         t.join()
     assert not wrong
+
+
+def test_programs_that_check_inputs_and_outputs():
+    """Inputs whose squares add up to `most` or more, and outputs that are not finite, have no results."""
+    double = _C.torch_step("aten::mul", "Scalar", (..., 2.0))
+    p = _C.program([(double, (0,), 1, ())], [None, None], [0], [1])
+    assert torch.equal(_C.run_program(p, [X], 56.0)[0], 2 * X)  # the squares add up to 55
+    assert _C.run_program(p, [X], 55.0) is None
+    assert torch.equal(_C.run_program(p, [X.T], 56.0)[0], 2 * X.T)
+    for wrong in (float("nan"), float("inf"), -float("inf")):
+        given = X.clone()
+        given[1, 1] = wrong
+        assert _C.run_program(p, [given], 1e30) is None
+        assert _C.run_program(p, [given])[0].isfinite().sum() == 5
+    log = _C.program([(_C.torch_step("aten::log", "", (...,)), (0,), 1, ())], [None, None], [0], [1])
+    assert _C.run_program(log, [X], 1e30) is None and _C.run_program(log, [X + 1], 1e30) is not None

@@ -14,9 +14,9 @@ import torch
 from ..ndarray._operator import parse
 from ._graph import Node
 
-__all__ = ["moderate", "unsafe"]
+__all__ = ["LARGE_SQUARES", "moderate", "unsafe"]
 
-_LARGE_SQUARES = 1e24  # an array whose sum of squares is larger is not moderate, and the plan is not used
+LARGE_SQUARES = 1e24  # an array whose sum of squares is larger is not moderate, and the plan is not used
 _HIGHEST = 2  # results that grow faster than this power of the inputs may overflow
 _LARGE_FACTOR = 1e10  # a multiplication by a larger number may overflow; masks often multiply by -1e9
 _PRODUCTS = frozenset("""
@@ -38,7 +38,7 @@ def moderate(t: torch.Tensor) -> bool:
     """Whether all numbers are finite, and none is so large that sums of its products with others may overflow: infinite
     terms of both signs add up to NaN."""
     flat = t.reshape(-1)
-    return float(torch.dot(flat, flat)) < _LARGE_SQUARES
+    return float(torch.dot(flat, flat)) < LARGE_SQUARES
 
 
 def unsafe(nodes: Sequence[Node], fixed: Container[int]) -> set[int]:

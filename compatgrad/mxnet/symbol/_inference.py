@@ -25,7 +25,7 @@ from . import _attention, _layers
 from ._facts import flag
 from ._fused import normalized
 from ._graph import Entry, Node, order
-from ._growth import moderate, unsafe
+from ._growth import LARGE_SQUARES, moderate, unsafe
 from ._run import run_node
 
 __all__ = ["LARGE", "Program", "compiled"]
@@ -72,9 +72,11 @@ class Program(NamedTuple):
     packed: int  # the number of convolutions, products of many rows with ordered weights, and attentions
     unread: set[str]  # names of parameters whose values have no effect
 
-    def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """The outputs, contiguous."""
-        return _C.run_program(self.compiled, inputs)
+    def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor] | None:
+        """The outputs, contiguous; None where an input is not moderate or an output not finite: oneDNN's relu makes 0
+        of NaN, which must stay visible, also where a layer inside makes it.
+        """
+        return _C.run_program(self.compiled, inputs, LARGE_SQUARES)
 
 
 class _Unsuitable(Exception):
@@ -507,6 +509,10 @@ def _simple(node: Node, inputs: Sequence[torch.Tensor]) -> Callable[..., torch.T
         return _torch("clamp" if name == "hardtanh" else name, ..., *numbers)
     if node.op == "Pooling" and inputs[0].dim() == 4:
         return _pooling({k: parse(v) for k, v in node.params.items()}, inputs[0])
+    if node.op == "UpSampling" and len(inputs) == 1 and node.params.get("sample_type") == "nearest":
+        scale = int(parse(node.params["scale"]))
+        if scale & (scale - 1) == 0:  # torch divides places by other scales with an error by rounding
+            return _torch("upsample_nearest2d", ..., [n * scale for n in inputs[0].shape[2:]])
     if node.op == "LayerNorm" and not flag(node.params, "output_mean_var"):
         axis = int(parse(node.params.get("axis", "-1")))
         if axis in (-1, inputs[0].dim() - 1):
