@@ -335,9 +335,11 @@ class _CheckBackward:
     def _backward_gradient(self, xs, ys, params, directions):
         gys = [None if gy is None else variable.Variable(gy.copy(), requires_grad=False) for gy in self.gys]
         backward(ys, gys)
-        for no_gx, x in zip(self.no_gxs, xs, strict=True):
+        for i, (no_gx, x) in enumerate(zip(self.no_gxs, xs, strict=True)):
             if no_gx and x.grad is not None:
-                raise RuntimeError("the gradient of an input that is in no_grads, or is not floating, must be None")
+                raise RuntimeError(
+                    f"input {i} is in no_grads or is not floating, so its gradient must be None, not {type(x.grad)}"
+                )
         grads = [None if x is None else x.grad for x, no_gx in zip(xs, self.no_gxs, strict=True) if not no_gx]
         grads += [p.grad for p in params]
         total = 0

@@ -1,34 +1,41 @@
-"""Layers with fixed weights, for inference on a CPU: the weights are in the order in which a library reads them."""
+"""Layers with fixed weights, for inference on a CPU: the weights are in the order in which a library reads them.
+
+A layer is a step of a program (`_C.program`): a function of tensors, which Python can call, too.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from compatgrad import _C
 
-__all__ = ["Convolution", "Dense", "Tiling", "affine", "available"]
+__all__ = ["Before", "affine", "available", "convolution", "dense", "is_direct", "keeps_nan", "tiling"]
 
 _ACTIVATIONS = ("none", "relu", "hardtanh", "leaky_relu")
 _MANY_ROWS = 64  # from so many rows on MKL multiplies by an ordered matrix faster than oneDNN
+_FEW_PLACES, _LARGE_FILTERS = 16, 1 << 16  # for which products of rows are faster than `_C.direct_step`
+_MOST_CHANNELWISE = 640_000  # multiplications of a convolution of single channels, from which oneDNN is faster
+_CACHE = 1 << 19  # numbers of filters that stay in a core's cache
+Step = Callable[..., torch.Tensor]
 
 
 @cache
 def _operators() -> dict[str, Callable[..., Any]]:
-    """The operators of torch that run fused layers by oneDNN, and that order their weights; none without oneDNN."""
+    """The operators of torch that order weights for oneDNN; none without oneDNN and its fused operators."""
     if not torch.backends.mkldnn.is_available():
         return {}
     space = torch.ops.mkldnn
     try:
+        for fused in (space._convolution_pointwise.default, space._convolution_pointwise_.binary):
+            assert fused
+        assert space._linear_pointwise.default
         return {
-            "convolve": space._convolution_pointwise.default,
-            "convolve and add": space._convolution_pointwise_.binary,
             "order filters": space._reorder_convolution_weight.default,
-            "multiply": space._linear_pointwise.default,
             "order matrix": space._reorder_linear_weight.default,
         }
     except AttributeError:
@@ -36,12 +43,13 @@ def _operators() -> dict[str, Callable[..., Any]]:
 
 
 @cache
-def _products() -> tuple[Callable[..., Any], Callable[..., Any]] | None:
-    """The operators of torch that order a matrix for MKL, and multiply by it; None without MKL."""
+def _order_for_mkl() -> Callable[..., Any] | None:
+    """The operator of torch that orders a matrix for MKL; None without MKL."""
     if not torch.backends.mkl.is_available():
         return None
     try:
-        return torch.ops.mkl._mkl_reorder_linear_weight.default, torch.ops.mkl._mkl_linear.default
+        assert torch.ops.mkl._mkl_linear.default
+        return torch.ops.mkl._mkl_reorder_linear_weight.default
     except AttributeError:
         return None
 
@@ -64,7 +72,7 @@ def available() -> bool:
 
 @cache
 def _points() -> torch.Tensor:
-    """The matrix that transforms three numbers of a filter for `_C.convolve_tiles`: values of the polynomial at 0, the
+    """The matrix that transforms three numbers of a filter for `_C.tiles_step`: values of the polynomial at 0, the
     square roots of 1/2 and 2 with both signs, and infinity, divided by products of differences of these points.
     """
     half, two = math.sqrt(0.5), math.sqrt(2)
@@ -77,19 +85,22 @@ def _points() -> torch.Tensor:
 
 
 def _transformed(weight: torch.Tensor) -> torch.Tensor:
-    """Filters of 3 x 3 for `_C.convolve_tiles`, shape (36, input channels, channels)."""
+    """Filters of 3 x 3 for `_C.tiles_step`, shape (36, input channels, channels)."""
     g = _points()
     return (
         torch.einsum("ai,bj,kcij->abck", g, g, weight.double()).float().reshape(36, *weight.shape[1::-1]).contiguous()
     )
 
 
+_Place = tuple[Sequence[int], Sequence[int], Sequence[int], int]
+
+
 def _gains(
-    weight: torch.Tensor, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], groups: int,
+    weight: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], groups: int,
     size: Sequence[int],
 ) -> bool:  # fmt: skip
     """Whether minimal filtering of tiles of 4 x 4 takes less time than oneDNN, by an estimate in nanoseconds."""
-    maps, channels, *kernel = weight.shape
+    maps, channels, *kernel = weight
     same = {*stride, *dilation, groups} == {1} and padding[0] == padding[1] <= 1
     if kernel != [3, 3] or not same or maps % 16 or channels % 16:
         return False
@@ -100,7 +111,119 @@ def _gains(
     return products + tiles * (maps + channels) * 17 < 0.85 * size[0] * height * width * each * 0.157
 
 
-class Convolution:
+class Before(NamedTuple):
+    """What is done to images before a convolution reads them: x * factor + addend, then relu if `rectify`.
+
+    Args:
+        factor, addend: float32, one number per channel.
+        rectify: whether negative numbers become 0. NaN stays.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.fixed_layers import Before
+        >>> Before(torch.ones(3), torch.zeros(3), rectify=True).rectify
+        True
+
+    Source: `compatgrad/core/fixed_layers.py`.
+    """
+
+    factor: torch.Tensor | None
+    addend: torch.Tensor | None
+    rectify: bool
+
+
+def _way(weight: Sequence[int], place: _Place, size: Sequence[int]) -> str:
+    """How a convolution is computed: "direct", "rows", "tiles" or "oneDNN"."""
+    stride, padding, dilation, groups = place
+    maps, channels, *kernel = weight
+    if _gains(weight, stride, padding, dilation, groups, size):
+        return "tiles"
+    moves = zip(size[2:], padding, kernel, stride, dilation, strict=True)
+    places = size[0] * math.prod((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, p, k, s, d in moves)
+    rows = {*dilation, groups} == {1} and _C.rows_gain(places, maps, channels, math.prod(kernel))
+    if rows and (not _C.direct_fits() or (places <= _FEW_PLACES and math.prod(weight) >= _LARGE_FILTERS)):
+        return "rows"
+    if not _C.direct_fits():
+        return "oneDNN"
+    products = places * math.prod(weight)
+    if groups > 1:
+        channelwise = channels == 1 and maps == size[1] and products < _MOST_CHANNELWISE
+        return "direct" if channelwise else "oneDNN"
+    times = {
+        "direct": _direct_time(places, maps, channels, kernel, dilation[1] > 1),
+        "oneDNN": 33e3 + products / 83,
+        "rows": 5e3 + products / 68 if rows else math.inf,
+    }
+    return min(times, key=times.__getitem__)
+
+
+def _direct_time(places: int, maps: int, channels: int, kernel: Sequence[int], dilated: bool) -> float:
+    """How long `_C.direct_step` takes, by an estimate in nanoseconds."""
+    numbers = math.prod(kernel) * channels
+    run = channels if dilated else kernel[1] * channels
+    together = next((n for n in (4, 2) if maps * n <= 16 and run % n == 0), 1)
+    pairs, single = divmod(-(-maps * together // 16), 2)
+    clocks = -(-places // 8) * (pairs * (8 * numbers + 50) + single * (5.5 * numbers // together + 45))
+    strips = -(-places // 128) if numbers * maps > _CACHE else 1  # each reads all filters
+    return max(clocks / 2.55, strips * numbers * maps * 0.15)
+
+
+def is_direct(weight: torch.Tensor, place: _Place, size: Sequence[int]) -> bool:
+    """Whether `convolution` makes a layer that accepts `before`.
+
+    Args:
+        weight, place, size: as for `convolution`.
+
+    Returns:
+        Whether compatgrad's own loops compute it, and it has no groups.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.fixed_layers import is_direct
+        >>> is_direct(torch.ones(4, 2, 1, 1), ((1, 1), (0, 0), (1, 1), 2), (1, 4, 5, 5))
+        False
+
+    Source: `compatgrad/core/fixed_layers.py`.
+    """
+    return _way(weight.shape, place, size) == "direct" and place[-1] == 1
+
+
+def keeps_nan(weight: torch.Tensor, place: _Place, size: Sequence[int]) -> bool:
+    """Whether an activation in the layer that `convolution` makes keeps NaN, of which oneDNN's makes a number.
+
+    Args:
+        weight, place, size: as for `convolution`.
+
+    Returns:
+        Whether something else than oneDNN computes it.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.fixed_layers import keeps_nan
+        >>> keeps_nan(torch.ones(4, 2, 3, 3), ((1, 1), (0, 0), (1, 1), 2), (1, 4, 5, 5))
+        False
+
+    Source: `compatgrad/core/fixed_layers.py`.
+    """
+    return _way(weight.shape, place, size) != "oneDNN"
+
+
+def convolution(
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    place: _Place,
+    size: Sequence[int],
+    activation: str = "none",
+    numbers: Sequence[float] = (),
+    overwrite: bool | None = None,
+    before: Before | None = None,
+) -> Step:
     """A convolution over two axes with a fixed weight, followed by a sum and an activation.
 
     Results have channels last in memory; inputs may have any order.
@@ -108,11 +231,16 @@ class Convolution:
     Args:
         weight: float32, shape (channels, input channels / groups, height, width).
         bias: one number per channel, or None.
-        stride, padding, dilation: two numbers each.
-        groups: the number of groups of channels.
+        place: strides, padding and dilation, two numbers each, and the number of groups of channels.
         size: the shape of the inputs for which the weight is ordered; others work, too.
         activation: "none", "relu", "hardtanh" or "leaky_relu".
         numbers: the ends of "hardtanh", or the slope of "leaky_relu".
+        overwrite: None, or the layer takes an array of the result's shape before x, to which the convolution is added.
+            If True, the result may be in its memory; the activation is "none" or "relu" then.
+        before: what is done to the images; only if `is_direct`.
+
+    Returns:
+        The layer: a function of x, or of an array to add and x.
 
     Raises:
         ValueError: the activation has another name.
@@ -120,78 +248,47 @@ class Convolution:
 
     Example:
         >>> import torch
-        >>> from compatgrad.core.fixed_layers import Convolution
-        >>> layer = Convolution(torch.ones(1, 1, 2, 2), None, (1, 1), (0, 0), (1, 1), 1, (1, 1, 2, 2), "relu")
+        >>> from compatgrad.core.fixed_layers import convolution
+        >>> layer = convolution(torch.ones(1, 1, 2, 2), None, ((1, 1), (0, 0), (1, 1), 1), (1, 1, 2, 2), "relu")
         >>> layer(torch.full((1, 1, 2, 2), 0.5))
         tensor([[[[2.]]]])
 
     Source: `compatgrad/core/fixed_layers.py`.
     """
-
-    def __init__(
-        self,
-        weight: torch.Tensor,
-        bias: torch.Tensor | None,
-        stride: Sequence[int],
-        padding: Sequence[int],
-        dilation: Sequence[int],
-        groups: int,
-        size: Sequence[int],
-        activation: str = "none",
-        numbers: Sequence[float] = (),
-    ) -> None:
-        if activation not in _ACTIVATIONS:
-            raise ValueError(f"Convolution: activation: expected one of {_ACTIVATIONS}, got {activation!r}")
-        place = list(padding), list(stride), list(dilation), groups
-        if not available():
-            raise RuntimeError("Convolution: torch has no oneDNN, or the program has switched it off")
-        self._activation = (activation, list(numbers), "")
-        self._filters = self._rows = None
-        maps, channels, *kernel = weight.shape
-        positions = zip(size[2:], padding, kernel, stride, strict=True)
-        places = size[0] * math.prod((n + 2 * p - k) // s + 1 for n, p, k, s in positions)
-        if {*dilation, groups} == {1} and _C.rows_gain(places, maps, channels, math.prod(kernel)):
-            self._rows = weight.permute(0, 2, 3, 1).reshape(maps, -1).contiguous()
-            self._bias, self._place = bias, (*kernel, *stride, *padding)
-            return
-        if _gains(weight, stride, padding, dilation, groups, size):
-            self._filters = _transformed(weight)
-            self._bias, self._pad = bias, padding[0]
-            return
-        self._convolve, self._add = _operators()["convolve"], _operators()["convolve and add"]
-        packed = _operators()["order filters"](weight.contiguous(), *place, list(size))
-        self._after = (packed, bias, *place)
-
-    def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        name, numbers, _ = self._activation
-        if self._rows is not None:
-            y = _C.convolve_rows(x, self._rows, self._bias, None, name == "relu", *self._place)
-        elif self._filters is not None:
-            y = _C.convolve_tiles(x, self._filters, self._bias, self._pad, None, name == "relu")
-        else:
-            result: torch.Tensor = self._convolve(x, *self._after, *self._activation)
-            return result
-        if name == "hardtanh":
-            y.clamp_(*numbers)
-        elif name == "leaky_relu":
-            torch.nn.functional.leaky_relu_(y, *numbers)
-        return y
-
-    def add_to(self, y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        """Overwrites y by activation(y + convolution of x), where the activation is "none" or "relu". The result is y,
-        unless y's memory has another order.
-        """
-        y = y.contiguous(memory_format=torch.channels_last)
-        name = "relu" if self._activation[0] == "relu" else None
-        if self._rows is not None:
-            return _C.convolve_rows(x, self._rows, self._bias, y, name == "relu", *self._place)
-        if self._filters is not None:
-            return _C.convolve_tiles(x, self._filters, self._bias, self._pad, y, name == "relu")
-        total: torch.Tensor = self._add(y, x, *self._after, "add", 1.0, name, [], "")
-        return total
+    if activation not in _ACTIVATIONS:
+        raise ValueError(f"convolution: activation: expected one of {_ACTIVATIONS}, got {activation!r}")
+    if not available():
+        raise RuntimeError("convolution: torch has no oneDNN, or the program has switched it off")
+    way, add, rectify = _way(weight.shape, place, size), overwrite is not None, activation == "relu"
+    stride, padding, dilation, groups = place
+    if way == "direct":
+        change = before or Before(None, None, False)
+        moves = (*stride, *padding, *dilation)
+        return _C.direct_step(weight, bias, *change, moves, groups > 1, overwrite, activation, numbers)
+    maps, _, *kernel = weight.shape
+    if way == "oneDNN":
+        onednn = [list(n) for n in (padding, stride, dilation)]
+        packed = _operators()["order filters"](weight.contiguous(), *onednn, groups, list(size))
+        after = (packed, bias, *onednn, groups)
+        if not add:
+            arguments = (..., *after, activation, list(numbers), "")
+            return _C.torch_step("mkldnn::_convolution_pointwise", "", arguments)
+        sum_arguments = (..., ..., *after, "add", 1.0, "relu" if rectify else None, [], "")
+        layer = _C.torch_step("mkldnn::_convolution_pointwise_", "binary", sum_arguments)
+    elif way == "rows":
+        rows = weight.permute(0, 2, 3, 1).reshape(maps, -1).contiguous()
+        layer = _C.rows_step(rows, bias, (*kernel, *stride, *padding), add, rectify)
+    else:
+        layer = _C.tiles_step(_transformed(weight), bias, padding[0], add, rectify)
+    if add:
+        return _C.channels_last_step(layer, not overwrite)
+    if way == "oneDNN" or activation in ("none", "relu"):
+        return layer
+    after_name = "aten::hardtanh_" if activation == "hardtanh" else "aten::leaky_relu_"
+    return _C.chain_step([layer, _C.torch_step(after_name, "", (..., *numbers))])
 
 
-class Dense:
+def dense(weight: torch.Tensor, bias: torch.Tensor | None, rows: int, rectify: bool) -> _C.Step:
     """x @ weight.T + bias with a fixed weight, then relu if `rectify`; x has the shape (rows, inputs).
 
     Args:
@@ -200,38 +297,31 @@ class Dense:
         rows: the number of rows for which the weight is ordered; others work, too.
         rectify: whether negative results become 0.
 
+    Returns:
+        The layer: a function of x.
+
     Raises:
         RuntimeError: torch has no oneDNN.
 
     Example:
         >>> import torch
-        >>> from compatgrad.core.fixed_layers import Dense
-        >>> Dense(torch.ones(1, 2), None, 1, rectify=False)(torch.tensor([[1.0, 2.0]]))
+        >>> from compatgrad.core.fixed_layers import dense
+        >>> dense(torch.ones(1, 2), None, 1, rectify=False)(torch.tensor([[1.0, 2.0]]))
         tensor([[3.]])
 
     Source: `compatgrad/core/fixed_layers.py`.
     """
-
-    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, rows: int, rectify: bool) -> None:
-        if not available():
-            raise RuntimeError("Dense: torch has no oneDNN, or the program has switched it off")
-        products = _products()
-        self._after: tuple[Any, ...]
-        self._rectify = False  # whether relu must follow the product; oneDNN applies it within the product
-        if products is not None and rows >= _MANY_ROWS and _C.rows_gain(rows, weight.shape[0], weight.shape[1], 1):
-            order, self._multiply = products
-            self._after, self._rectify = (order(weight, rows), weight, bias, rows), rectify
-            return
-        self._multiply = _operators()["multiply"]
-        packed = _operators()["order matrix"](weight, rows)
-        self._after = (packed, bias, "relu" if rectify else "none", [], "")
-
-    def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        y: torch.Tensor = self._multiply(x, *self._after)
-        return y.relu_() if self._rectify else y
+    if not available():
+        raise RuntimeError("dense: torch has no oneDNN, or the program has switched it off")
+    order = _order_for_mkl()
+    if order is not None and rows >= _MANY_ROWS and _C.rows_gain(rows, weight.shape[0], weight.shape[1], 1):
+        layer = _C.torch_step("mkl::_mkl_linear", "", (..., order(weight, rows), weight, bias, rows))
+        return _C.chain_step([layer, _C.torch_step("aten::relu_", "", (...,))]) if rectify else layer
+    packed = _operators()["order matrix"](weight, rows)
+    return _C.torch_step("mkldnn::_linear_pointwise", "", (..., packed, bias, "relu" if rectify else "none", [], ""))
 
 
-class Tiling:
+def tiling(weight: torch.Tensor, bias: torch.Tensor | None, size: Sequence[int], rectify: bool) -> Step:
     """A transposed convolution whose windows touch and do not overlap, with a fixed weight, then relu if `rectify`.
 
     Each number of the input becomes a window of the result: one product of matrices. Results have channels last in
@@ -240,56 +330,59 @@ class Tiling:
     Args:
         weight: float32, shape (input channels, channels, height, width), also the strides.
         bias: one number per channel, or None.
-        places: batch times height times width of the inputs for which the weight is ordered; others work, too.
+        size: the shape of the inputs.
         rectify: whether negative results become 0.
+
+    Returns:
+        The layer: a function of x.
 
     Raises:
         RuntimeError: torch has no oneDNN.
 
     Example:
         >>> import torch
-        >>> from compatgrad.core.fixed_layers import Tiling
-        >>> Tiling(torch.ones(1, 1, 1, 2), None, 2, rectify=False)(torch.tensor([[[[1.0, 2.0]]]]))
+        >>> from compatgrad.core.fixed_layers import tiling
+        >>> tiling(torch.ones(1, 1, 1, 2), None, (1, 1, 1, 2), rectify=False)(torch.tensor([[[[1.0, 2.0]]]]))
         tensor([[[[1., 1., 2., 2.]]]])
 
     Source: `compatgrad/core/fixed_layers.py`.
     """
+    n, channels, height, width = size
+    maps, down, across = weight.shape[1:]
+    rows = weight.permute(2, 3, 1, 0).reshape(-1, channels)
+    spread = None if bias is None else bias.repeat(down * across)
+    return _C.chain_step([
+        _C.torch_step("aten::permute", "", (..., (0, 2, 3, 1))),
+        _C.torch_step("aten::reshape", "", (..., (-1, channels))),
+        dense(rows.contiguous(), spread, n * height * width, rectify),
+        _C.torch_step("aten::view", "", (..., (n, height, width, down, across, maps))),
+        _C.torch_step("aten::transpose", "int", (..., 2, 3)),
+        _C.torch_step("aten::reshape", "", (..., (n, height * down, width * across, maps))),
+        _C.torch_step("aten::permute", "", (..., (0, 3, 1, 2))),
+    ])  # fmt: skip
 
-    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, places: int, rectify: bool) -> None:
-        self._window = weight.shape[2:]
-        rows = weight.permute(2, 3, 1, 0).reshape(-1, weight.shape[0])
-        spread = None if bias is None else bias.repeat(self._window.numel())
-        self._product = Dense(rows.contiguous(), spread, places, rectify)
 
-    def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        n, channels, height, width = x.shape
-        windows = self._product(x.permute(0, 2, 3, 1).reshape(-1, channels)).view(n, height, width, *self._window, -1)
-        down, across = self._window
-        return windows.transpose(2, 3).reshape(n, height * down, width * across, -1).permute(0, 3, 1, 2)
-
-
-def affine(x: torch.Tensor, factor: torch.Tensor, addend: torch.Tensor, rectify: bool) -> torch.Tensor:
+def affine(factor: torch.Tensor, addend: torch.Tensor, rectify: bool) -> Step:
     """x * factor + addend, then relu if `rectify`.
 
     Args:
-        x: float32, shape (batch, channels, height, width).
-        factor, addend: float32, shape (1, channels, 1, 1).
-        rectify: whether negative results become 0.
+        factor, addend: float32, of shapes that are broadcast to that of x.
+        rectify: whether negative results become 0. NaN stays.
 
     Returns:
-        A new tensor of x's shape.
+        The layer: a function of x, whose result is a new tensor of x's shape.
 
     Raises:
-        RuntimeError: the shapes do not fit.
+        RuntimeError: torch has no such operators.
 
     Example:
         >>> import torch
         >>> from compatgrad.core.fixed_layers import affine
         >>> one = torch.ones(1, 1, 1, 1)
-        >>> affine(torch.tensor([[[[-3.0, 1.0]]]]), one * 2, one, rectify=True)
+        >>> affine(one * 2, one, rectify=True)(torch.tensor([[[[-3.0, 1.0]]]]))
         tensor([[[[0., 3.]]]])
 
     Source: `compatgrad/core/fixed_layers.py`.
     """
-    y = torch.addcmul(addend, x, factor)
-    return y.relu_() if rectify else y
+    layer = _C.torch_step("aten::addcmul", "", (addend, ..., factor))
+    return _C.chain_step([layer, _C.torch_step("aten::relu_", "", (...,))]) if rectify else layer

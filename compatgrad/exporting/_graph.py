@@ -91,7 +91,7 @@ class Assembly:
     def _constant(self, values: Sequence[Value], where: str) -> fx.Node:
         tensors = [v.source for v in values]
         written = any(w is values[0] for call in self.traces[0].calls for w in call.written())
-        if all(t.shape == tensors[0].shape and torch.equal(t, tensors[0]) for t in tensors):
+        if all(t.shape == tensors[0].shape and same_values(t, tensors[0]) for t in tensors):
             node = self._attribute(tensors[0])
             # it existed before the runs, and is not made again in each
             own = self.runs > 1 and len({v.place for v in values}) == 1
@@ -107,7 +107,7 @@ class Assembly:
         parts = tensors
         for d in changing:
             parts = [t.narrow(d, 0, 1) if bool((t == t.narrow(d, 0, 1)).all()) else t for t in parts]
-        if changing and all(p.shape == parts[0].shape and torch.equal(p, parts[0]) for p in parts):
+        if changing and all(p.shape == parts[0].shape and same_values(p, parts[0]) for p in parts):
             node = self._call(aten.expand.default, (self._attribute(parts[0].clone()), shape), {})
             return self._call(aten.clone.default, (node,), {}) if written else node
         if changing and tensors[0].dtype != torch.bool:
@@ -154,7 +154,8 @@ class Assembly:
                 return self.expression(found)
             raise Unfitted(
                 f"{where} gets {_texts(given)}{self._at()}: no expression of the sizes gives these numbers, "
-                "or the number is counted from call to call, as in an optimizer's update, which belongs after the call"
+                "or the number is counted from call to call, as in an optimizer's update, which belongs after the "
+                "call; or it is computed from values of parameters"
             )
         raise ExportError(f"{where} gets {_texts(given)}{self._at()}: the code depends on the size")
 
@@ -223,6 +224,13 @@ class Assembly:
     def _at(self) -> str:
         names = [f"{name} {', '.join(_few(v))}" for name, v in self.sizes_text.items()]
         return f" at {'; '.join(names)}" if names else " in two runs"
+
+
+def same_values(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors have equal elements, of which NaN equals NaN."""
+    if torch.equal(a, b):
+        return True
+    return a.is_floating_point() and a.shape == b.shape and bool(((a == b) | (a.isnan() & b.isnan())).all())
 
 
 def _lengths(values: Sequence[Value]) -> Iterable[tuple[int, ...]]:

@@ -6,15 +6,16 @@ import builtins
 import contextlib
 import inspect
 import keyword
+import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import torch
 from torch import fx
 from torch.utils import _pytree
 
-from compatgrad import _C
 from compatgrad.exporting import _target as targets
 from compatgrad.exporting._graph import Assembly, Unfitted
 from compatgrad.exporting._target import Target
@@ -55,7 +56,8 @@ class Exporter:
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: Any, check: bool) -> fx.GraphModule:
         _running.depth += 1
         try:
-            return self._run(args, kwargs, dynamic, check)
+            gm: fx.GraphModule = targets.whole(lambda: self._run(args, kwargs, dynamic, check))
+            return gm
         finally:
             _running.depth -= 1
 
@@ -84,7 +86,7 @@ class Exporter:
         self.examples = [targets.tensor_of(flat[k]) for k in at]
         self.needs = [targets.needs_gradient(flat[k]) for k in at]
         self.marked = [targets.is_marked(flat[k]) for k in at]
-        self.target.receiving = [isinstance(flat[k], _C.Variable) and n for k, n in zip(at, self.needs, strict=True)]
+        self.target.receiving = [targets.is_receiver(flat[k]) for k in at]
         paths = [path for path, _ in _pytree.tree_flatten_with_path((args, kwargs))[0]]
         self.names = _names([paths[k] for k in at], self.target.target)
 
@@ -188,13 +190,17 @@ class Exporter:
         for k, name in enumerate(names):
             more = [*runs, *_PRIMES] if k == 0 else _PRIMES[3 * k :]
             sizes[name] = [more[r] for r in range(count)]
-        traces = []
+        traces: list[Trace] = []
+        draws = False
         for r in range(count):
             trace = self._new_trace(state)
             fakes = []
             for k, x in enumerate(self.examples):
                 dims = self.places[k] if self.places else {}
                 fakes.append(trace.new_input([sizes[dims[d]][r] if d in dims else n for d, n in enumerate(x.shape)], x))
+            if r == count - 1 and any(c.is_random() for t in traces for c in t.calls):
+                _shift(state)  # `_check` cannot compare random results, and numbers that the code reads would be fixed
+            drawn = _generators()
             try:
                 with self._tracing(trace):
                     trace.run(lambda fakes=fakes: self.target.run(fakes, self.needs, self.rebuild))
@@ -203,6 +209,7 @@ class Exporter:
                 if refusal := self._refusal(e, {name: sizes[name][r] for name in names}):
                     raise refusal from e
                 raise
+            draws |= _generators() != drawn
             trace.without_writes()
             trace.drop_dead()
             traces.append(trace)
@@ -218,6 +225,11 @@ class Exporter:
             raise ExportError(f"{self.who}: {e}") from None
         except ExportError as e:
             raise ExportError(f"{self.who}: {e}") from e.__cause__
+        if draws:  # and chooses by them what it calls
+            raise ExportError(
+                f"{self.who}: the code draws random numbers of NumPy's or of Python's generator, which a graph would "
+                "not draw again: draw them outside and pass them as inputs"
+            )
         return assembly
 
     # ---- the result --------------------------------------------------------------------------------------------------
@@ -252,10 +264,7 @@ class Exporter:
 
         def results(call: Callable[[], Any]) -> list[tuple[str, Any]]:
             with self.target.unchanged(changing):
-                with torch.no_grad():
-                    for t in state.values():
-                        if t.is_floating_point():
-                            t.mul_(1.015625).add_(0.001)
+                _shift(state)
                 outputs = _pytree.tree_leaves(call())
                 pairs = [(f"output {k}", y) for k, y in enumerate(outputs)] + list(state.items())
                 return [(name, t.detach().clone()) for name, t in pairs if isinstance(t, torch.Tensor)]
@@ -276,6 +285,10 @@ class Exporter:
 
     def wrong_gradients(self, gm: fx.GraphModule) -> list[str]:
         """The parameters and inputs whose gradients differ between the graph and the target."""
+        found: list[str] = targets.whole(lambda: self._wrong_gradients(gm))
+        return found
+
+    def _wrong_gradients(self, gm: fx.GraphModule) -> list[str]:
         inputs = {name: x.clone() for name, x in zip(self.names, self.examples, strict=True)}
         for x in inputs.values():
             x.requires_grad_(x.is_floating_point())
@@ -287,6 +300,20 @@ class Exporter:
             _, expected = _gradients(own, lambda: own(*args, **kwargs), inputs, gys)
         whole = max((_scale(g) for g in expected.values()), default=0.0)
         return [name for name, g in found.items() if not close(expected[name], g.to(expected[name].dtype), whole)]
+
+
+def _shift(state: Mapping[str, torch.Tensor]) -> None:
+    """Changes the values of the state a little."""
+    with torch.no_grad():
+        for t in state.values():
+            if t.is_floating_point():
+                t.mul_(1.015625).add_(0.001)
+
+
+def _generators() -> tuple[Any, ...]:
+    """The states of NumPy's and of Python's generator of random numbers."""
+    name, key, *rest = cast(tuple[Any, ...], np.random.get_state())
+    return name, key.tobytes(), *rest, random.getstate()
 
 
 def _gradients(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -172,13 +173,12 @@ class Target:
         Inside the block there are no gradients, because gradients of earlier passes would become a part of the graph.
         """
         values = {name: t.detach().clone() for name, t in state.items()}
+        versions = _versions(list(state.values()))
         holders = [(h, dict(h.__dict__)) for h in _holders(self.holder)]
         variables = self.variables()
         gradients = [(v, kept_gradient(v), has_gradient(v)) for v in variables]
-        try:
-            self.clear_gradients()
-            yield
-        finally:
+
+        def undo() -> None:
             for h, attributes in holders:
                 h.__dict__.clear()
                 h.__dict__.update(attributes)
@@ -190,6 +190,68 @@ class Target:
                 for name, t in state.items():
                     if not torch.equal(t, values[name]):
                         t.copy_(values[name])
+            versions()
+
+        waiting = _undos.promise(undo)
+        try:
+            self.clear_gradients()
+            yield
+        finally:
+            _undos.keep(waiting)
+
+
+def _versions(tensors: Sequence[torch.Tensor]) -> Callable[[], None]:
+    """A function that gives tensors the version numbers that they have now. Their values are restored, so that a
+    backward pass through what was computed from them before is right, but torch refuses it for a later version."""
+    kept = torch.autograd._unsafe_preserve_version_counter(  # type: ignore[attr-defined]
+        tuple(t for t in tensors if not t.is_inference())
+    )
+    return lambda: kept.__exit__()
+
+
+class _Undos(threading.local):
+    """What has still to be restored in this thread. Python may run a signal's handler at the beginning of any function,
+    also of one that restores something, and what the handler raises ends the function: `whole` finds what was left."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], None]] = []
+
+    def promise(self, undo: Callable[[], None]) -> Callable[[], None]:
+        self.waiting.append(undo)
+        return undo
+
+    def keep(self, undo: Callable[[], None]) -> None:
+        """Restores it, unless that was done: an aborted block may end long after. What an inner block has left, which
+        began with changed values, is restored before."""
+        if undo in self.waiting:
+            self.since(self.waiting.index(undo))
+
+    def since(self, count: int) -> None:
+        while len(self.waiting) > count:
+            self.waiting[-1]()
+            self.waiting.pop()
+
+    def end(self, count: int, modes: int) -> None:
+        self.since(count)
+        while torch._C._len_torch_dispatch_stack() > modes:  # torch's modes are entered and left in Python, too
+            torch.utils._python_dispatch._pop_mode()
+
+
+_undos = _Undos()
+
+
+def whole(run: Callable[[], Any]) -> Any:
+    """The result of a function that runs targets; after it everything is restored, even if an interrupt came while
+    something was being restored."""
+    count, modes = len(_undos.waiting), torch._C._len_torch_dispatch_stack()
+    try:
+        return run()
+    finally:
+        try:
+            _undos.end(count, modes)
+        except BaseException:
+            _undos.end(count, modes)
+            raise
 
 
 class Undo(TorchDispatchMode):
@@ -198,7 +260,8 @@ class Undo(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # torch's has no types
-        self._saved: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
+        self._saved: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage, Callable[[], None]]] = {}
+        self._waiting = _undos.promise(self._undo)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -206,13 +269,17 @@ class Undo(TorchDispatchMode):
             for t in written_arguments(func, args, kwargs):
                 storage = t.untyped_storage()
                 if storage.nbytes() and storage.data_ptr() not in self._saved:
-                    self._saved[storage.data_ptr()] = (storage, storage.clone())
+                    self._saved[storage.data_ptr()] = (storage, storage.clone(), _versions([t]))
         return func(*args, **kwargs)
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)  # type: ignore[no-untyped-call]  # torch's has no types
-        for storage, values in self._saved.values():
+        _undos.keep(self._waiting)
+
+    def _undo(self) -> None:
+        for storage, values, versions in self._saved.values():
             storage.copy_(values)
+            versions()
 
 
 def _has_parameters(x: Any) -> bool:
@@ -370,6 +437,15 @@ def needs_gradient(x: Any) -> bool:
     if isinstance(x, _C.Variable):
         return bool(x.requires_grad)
     t = torch.as_tensor(x)
+    return t.is_floating_point() or t.is_complex()
+
+
+def is_receiver(x: Any) -> bool:
+    """Whether passes may leave a gradient in an input: labels have none, even if their Variable says that it needs
+    one."""
+    if not isinstance(x, _C.Variable) or not needs_gradient(x):
+        return False
+    t = tensor_of(x)
     return t.is_floating_point() or t.is_complex()
 
 

@@ -219,8 +219,9 @@ class Trace(TorchDispatchMode):
 
     def run(self, network: Callable[..., Any], *args: Any) -> None:
         """Runs `network` and sets `outputs` to its result tensors, in their structure."""
-        was = _C.set_tracing(True)
-        try:
+        was = _C.set_tracing(False)
+        try:  # before tracing is on: an interrupt between the two would leave it on
+            _C.set_tracing(True)
             with self:
                 result = network(*args)
                 self.outputs = _pytree.tree_map_only(torch.Tensor, self.value, result)

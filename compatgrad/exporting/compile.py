@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import enum
 import os
 import re
 import threading
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -88,11 +90,13 @@ def compile(
 
 
 _MANY = 8  # compiled steps before a warning
+_TRIES = 4  # traces for one call, if another thread replaces parameters meanwhile
 
 
 class _Tracing:
-    """Which thread is tracing a function. The trace empties gradients and fills them with numbers to see what the
-    function does with them. So calls of compiled functions in other threads wait until the trace is over."""
+    """The thread that traces a function now. It changes parameters and gradients for some time, to see what the
+    function does. Therefore it waits until calls of compiled functions in other threads have ended, and new ones wait
+    for it."""
 
     def __init__(self) -> None:
         self.begin()
@@ -101,9 +105,78 @@ class _Tracing:
     def begin(self) -> None:
         self.lock = threading.RLock()  # a traced function may call a compiled one
         self.thread: int | None = None
+        self.calls: dict[object, int] = {}  # the calls that run now, with their threads
+
+    def enter(self, call: object) -> None:
+        """Notes a call, after other threads have traced what they want to trace."""
+        own = threading.get_ident()
+        self.calls[call] = own
+        while self.thread not in (None, own):
+            self.calls.pop(call, None)
+            with self.lock:  # wait
+                pass
+            self.calls[call] = own
+
+    def run(self, trace: Callable[[], Any]) -> Any:
+        """Runs a trace while no other thread runs a compiled function."""
+        own = threading.get_ident()
+        # This thread's calls stand still: it traces in a hook or a signal's handler. Another thread that traces would
+        # wait for them, and this one for the lock.
+        still = [call for call, thread in list(self.calls.items()) if thread == own]
+        for call in still:
+            self.calls.pop(call, None)
+        with self.lock:
+            before = self.thread
+            try:
+                self.thread = own
+                for call in still:
+                    self.calls[call] = own
+                while any(thread != own for thread in list(self.calls.values())):
+                    time.sleep(0.001)
+                return trace()
+            finally:
+                self.thread = before
 
 
 _tracing = _Tracing()
+
+
+class _Argument:
+    """An argument that is no input, as a part of a key. It equals only itself, and it is kept, because another object
+    may get the address of one that is gone. `seen`: the numbers and texts in its attributes, which may change."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+        attributes = getattr(x, "__dict__", {})
+        self.seen = [(name, type(v), repr(v)) for name, v in list(attributes.items()) if isinstance(v, _PLAIN)]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Argument) and self.x is other.x and self.seen == other.seen
+
+    def __hash__(self) -> int:
+        return id(self.x)
+
+
+# Types of values that are what their text says.
+_PLAIN = (
+    *(bool, int, float, complex, str, bytes, range, type(None), type(...)),
+    *(np.generic, np.dtype, torch.dtype, torch.device, enum.Enum),
+)
+
+
+def _fixed(x: Any) -> Any:
+    """What a graph depends on of an argument that is no input."""
+    if isinstance(x, _PLAIN):
+        return repr(x)
+    if isinstance(x, slice):
+        return _fixed(x.start), _fixed(x.stop), _fixed(x.step)
+    if isinstance(x, (set, frozenset)):
+        return frozenset([(type(v), _fixed(v)) for v in x])
+    own: Any = type(x)
+    by_value = own.__eq__ is not object.__eq__ and own.__hash__ not in (None, object.__hash__)
+    if by_value and not callable(x):
+        return x  # it is compared by value, and so does not change
+    return _Argument(x)
 
 
 class _Compiled:
@@ -122,48 +195,52 @@ class _Compiled:
         return StepExporter("interop.compile", self.fn, self.parameters, self.frontend, train, records)
 
     def graph_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _CompiledGraph | _CompiledStep:
-        with _tracing.lock:
-            before, _tracing.thread = _tracing.thread, threading.get_ident()
-            try:
-                return self._graph_for(args, kwargs)
-            finally:
-                _tracing.thread = before
+        found = self._find(args, kwargs, False)
+        if found is None:
+            found = _tracing.run(lambda: self._find(args, kwargs, True))
+        return cast(_CompiledGraph | _CompiledStep, found)
 
-    def _graph_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _CompiledGraph | _CompiledStep:
+    def _find(self, args: tuple[Any, ...], kwargs: dict[str, Any], traces: bool) -> Any:
+        """The graph for these arguments; None if there is none and `traces` is False."""
         flat, structure = _pytree.tree_flatten((args, kwargs))
-        kind = (structure, tuple([type(x) for x in flat]))
+        kind = (structure, tuple([(type(x), x.ndim) if targets.is_input(x) else type(x) for x in flat]))
         if kind not in self.kinds:
+            if not traces:
+                return None
             self.kinds[kind] = self._kind(args, kwargs)
         places, mode = self.kinds[kind]
         given = [x for x in flat if targets.is_input(x)]
-        fixed = tuple([repr(x) for x in flat if not targets.is_input(x)]) if len(given) < len(flat) else ()
+        fixed = tuple([_fixed(x) for x in flat if not targets.is_input(x)]) if len(given) < len(flat) else ()
         train = bool(self.fn.training) if mode == "module" else bool(mode) and _C.get_mode(mode)
         rest = kind, fixed, train, torch.get_num_threads()
         key = (rest, *_looks(given, places))
-        if key not in self.graphs:
+        found = self.graphs.get(key)
+        if found is None and traces:
             exporter = self.exporter(train)
             graph = exporter.run(args, kwargs, self.dynamic, True)
             if exporter.leaves and any(places):
                 places = [{}] * len(places)
                 self.kinds[kind] = places, mode  # a step is compiled for fixed sizes
                 key = (rest, *_looks(given, places))
-            self._add(key, exporter, graph)
-        found = self.graphs[key]
+            found = self._add(key, exporter, graph)
         if isinstance(found, _CompiledStep) and not found.records_here():
             key = (key, "unrecorded")
-            if key not in self.graphs:
+            found = self.graphs.get(key)
+            if found is None and traces:
                 exporter = self.exporter(train, False)
-                self._add(key, exporter, exporter.run(args, kwargs, False, True))
-        return self.graphs[key]
+                found = self._add(key, exporter, exporter.run(args, kwargs, False, True))
+        return found
 
-    def _add(self, key: Any, exporter: StepExporter, graph: fx.GraphModule) -> None:
+    def _add(self, key: Any, exporter: StepExporter, graph: fx.GraphModule) -> _CompiledGraph | _CompiledStep:
         if exporter.leaves and len(self.graphs) == _MANY:
             warnings.warn(
                 f"interop.compile: {self.__name__} runs backward, so each combination of sizes is compiled, which "
                 f"takes seconds, and this is number {_MANY + 1}: pad its inputs to few sizes",
-                stacklevel=4,
+                stacklevel=7,
             )
-        self.graphs[key] = (_CompiledStep if exporter.leaves else _CompiledGraph)(exporter, graph, self.options)
+        found = (_CompiledStep if exporter.leaves else _CompiledGraph)(exporter, graph, self.options)
+        self.graphs[key] = found
+        return found
 
     def _kind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[dict[int, str]], str]:
         exporter = self.exporter(False)
@@ -175,21 +252,23 @@ class _Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._is_part(args, kwargs):
             return self.fn(*args, **kwargs)
-        if _tracing.thread not in (None, threading.get_ident()):
-            with _tracing.lock:  # wait
-                pass
         tensors, look = (None, None) if kwargs else self._look(args)
-        graph = self.recent.get(look)
-        if graph is None:
-            graph = self.graph_for(args, kwargs)
-            if look is not None:
-                self.recent[look] = graph
-        try:
-            return graph.run(args, kwargs, tensors)
-        except _Outdated:
-            self.graphs = {key: g for key, g in self.graphs.items() if g is not graph}
-            self.recent = {key: g for key, g in self.recent.items() if g is not graph}
-            return self.graph_for(args, kwargs).run(args, kwargs, tensors)
+        for _ in range(_TRIES):
+            graph = self.recent.get(look)
+            if graph is None:
+                graph = self.graph_for(args, kwargs)
+                if look is not None:
+                    self.recent[look] = graph
+            call = object()
+            try:
+                _tracing.enter(call)
+                return graph.run(args, kwargs, tensors)
+            except _Outdated:
+                self.graphs = {key: g for key, g in self.graphs.items() if g is not graph}
+                self.recent = {key: g for key, g in self.recent.items() if g is not graph}
+            finally:
+                _tracing.calls.pop(call, None)
+        raise ExportError(f"interop.compile: the parameters of {self.__name__} change while it is compiled")
 
     def _is_part(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether the call is in another compiled function, whose graph contains what this function does."""

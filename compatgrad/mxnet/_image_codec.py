@@ -54,7 +54,7 @@ def decode(data: bytes, flag: int = 1, rgb: bool = True, name: str = "imdecode")
         if flag == 0:
             image.draft("L", image.size)  # a JPEG holds the grey image itself
         image.load()
-    except Exception as e:  # Pillow's decoders raise many things on broken files
+    except Exception as e:  # Pillow's decoders raise errors of many classes on broken files
         raise MXNetError(f"{name}: not an image that can be decoded ({len(data)} bytes): {e}") from e
     if image.mode.startswith(("I;16", "I", "F")) and flag >= 0:
         # 16 bits for each pixel, of which the upper half is kept

@@ -32,7 +32,7 @@ def torch_dtype(dtype: Any) -> torch.dtype:
 
 
 def tensor_of(array: np.ndarray) -> torch.Tensor:
-    """A tensor with a copy of an array, in the machine's byte order: torch has no other."""
+    """A tensor with a copy of an array, in the machine's byte order, which is the only one that torch supports."""
     return torch.from_numpy(np.array(array, array.dtype.newbyteorder("="), order="C"))
 
 

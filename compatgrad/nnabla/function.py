@@ -155,7 +155,7 @@ class Function(_C.FunctionNode):
         return 0
 
     def set_active_input_mask(self, mask: Sequence[bool]) -> None:
-        """For AddN and MulN: only inputs whose flag is set take part; other types ignore it."""
+        """Sets which inputs of an AddN or MulN take part: those whose flag is set. Other types ignore the flags."""
         active = (self.op_params or {}).get("active")
         if active is not None:
             active.copy_(torch.as_tensor([int(m) for m in mask]))

@@ -1297,22 +1297,21 @@ def draw(x0: _Input, /, kind: str, a: float, b: float, shape: _Ints, device: str
     """
 
 def dropout(x0: _Input, /, ratio: float = 0.5) -> _Variable:
-    """Zeros each element with probability ratio, drawn from torch's generator, and scales the others by 1 / (1 -
-    ratio).
+    """Sets each element to 0 with probability ratio, by torch's generator, and divides the others by 1 - ratio.
 
     Args:
         ratio: float
     """
 
 def dropout_apply(x0: _Input, x1: _Input, /, scale: float = 1.0) -> _Variable:
-    """x * mask * scale; the mask is a tensor of booleans or numbers.
+    """x * mask * scale; the mask is an input, of booleans or numbers.
 
     Args:
         scale: float
     """
 
 def dropout_drawn(x0: _Input, /, *, p: float = 0.5, rng: _Input) -> _Variable:
-    """Zeros each element with probability p, drawn from a generator's state, and scales the others by 1 / (1 - p).
+    """Sets each element to 0 with probability p, drawn from a generator's state, and divides the others by 1 - p.
 
     Args:
         p: float
@@ -1320,14 +1319,14 @@ def dropout_drawn(x0: _Input, /, *, p: float = 0.5, rng: _Input) -> _Variable:
     """
 
 def dropout_hashed(x0: _Input, /, p: float = 0.5) -> _Variable:
-    """Zeros each element with probability p and divides the others by 1 - p; seeded by torch's generator.
+    """Sets each element to 0 with probability p and divides the others by 1 - p; seeded by torch's generator.
 
     Args:
         p: float
     """
 
 def dropout_mask(x0: _Input, /, mask: _Input, scale: float = 1.0) -> _Variable:
-    """x * mask * scale; the mask is boolean or numbers.
+    """x * mask * scale; the mask is a parameter, of booleans or numbers.
 
     Args:
         mask: tensor
@@ -1995,7 +1994,7 @@ def logical_or_scalar(x0: _Input, /, value: complex) -> _Variable:
     """
 
 def logical_xor(x0: _Input, x1: _Input, /) -> _Variable:
-    """1 where one of a and b is 0, else 0; no gradient."""
+    """1 where exactly one of a and b is 0, else 0; no gradient."""
 
 def logical_xor_scalar(x0: _Input, /, value: complex) -> _Variable:
     """1 where either x is not 0 or value is true, else 0; no gradient.
@@ -3629,14 +3628,14 @@ def tree_lstm_grad(tensors: Sequence[_Input], /) -> tuple[_Variable, ...]:
     """Gradients of the inputs of tree_lstm, from the inputs and the gradients of its outputs."""
 
 def tril(x0: _Input, /, k: int = 0) -> _Variable:
-    """Zeros above the k-th diagonal of the last two axes.
+    """x with zeros above the k-th diagonal of the last two axes.
 
     Args:
         k: int
     """
 
 def triu(x0: _Input, /, k: int = 0) -> _Variable:
-    """Zeros below the k-th diagonal of the last two axes.
+    """x with zeros below the k-th diagonal of the last two axes.
 
     Args:
         k: int

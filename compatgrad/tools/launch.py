@@ -25,9 +25,10 @@ describes the other OPTIONs, SCRIPT, -m MODULE and -c CODE. The processes find e
 `chainermn.create_communicator`, nnabla's communicators, MXNet's `dist` stores and
 torch.distributed have N ranks.
 
-Each line that a process prints begins with its rank. When a process fails, the others are ended
-(SIGTERM, after 5 seconds SIGKILL), the last error output of the process that failed first is
-printed again, and its exit code is returned. Signals are passed on to all processes.
+Each line that a process prints begins with its rank. When a process fails, the others get 5
+seconds to report where they were. Then they are ended (SIGTERM, after 5 more seconds SIGKILL), the
+traceback of the process that failed first is printed again, and its exit code is returned. Signals
+are passed on to all processes.
 
 options:
   -n N                   number of processes
@@ -39,7 +40,7 @@ Programs started by mpiexec, torchrun, srun or horovodrun need no `launch`:
 `mpiexec -n 4 python -m compatgrad run train.py`.
 """
 
-# seconds from SIGTERM to SIGKILL
+# seconds from the first failure to SIGTERM, and from SIGTERM to SIGKILL
 _GRACE = 5.0
 # lines of a process's error output that are printed again
 _KEPT = 100

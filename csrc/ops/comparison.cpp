@@ -70,7 +70,7 @@ CG_POINTWISE("logical_and", LogicalAnd, "1 where neither a nor b is 0, else 0; n
 using LogicalOr = Mask2<at::logical_or>;
 CG_POINTWISE("logical_or", LogicalOr, "0 where a and b are 0, else 1; no gradient.")
 using LogicalXor = Mask2<at::logical_xor>;
-CG_POINTWISE("logical_xor", LogicalXor, "1 where one of a and b is 0, else 0; no gradient.")
+CG_POINTWISE("logical_xor", LogicalXor, "1 where exactly one of a and b is 0, else 0; no gradient.")
 using LogicalNot = Mask1<at::logical_not>;
 CG_POINTWISE("logical_not", LogicalNot, "1 where x is 0, else 0; no gradient.")
 

@@ -56,10 +56,10 @@ Tensor triangle(const Tensor& x, F&& part) {
 }
 
 CG_UNARY_WITH(Triu, "triu", param, int64_t, k, 0, 0, triangle(x, [this](const Tensor& x) { return at::triu(x, k); }),
-              run(Triu{k}, c.gy()), "Zeros below the k-th diagonal of the last two axes.")
+              run(Triu{k}, c.gy()), "x with zeros below the k-th diagonal of the last two axes.")
 
 CG_UNARY_WITH(Tril, "tril", param, int64_t, k, 0, 0, triangle(x, [this](const Tensor& x) { return at::tril(x, k); }),
-              run(Tril{k}, c.gy()), "Zeros above the k-th diagonal of the last two axes.")
+              run(Tril{k}, c.gy()), "x with zeros above the k-th diagonal of the last two axes.")
 
 }  // namespace
 }  // namespace cg

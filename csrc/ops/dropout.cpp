@@ -26,7 +26,7 @@ struct DropoutMask {
     c.grad(0, [&] { return run(DropoutMask{mask, scale}, c.gy()); });
   }
 };
-CG_OP("dropout_mask", DropoutMask, "x * mask * scale; the mask is boolean or numbers.")
+CG_OP("dropout_mask", DropoutMask, "x * mask * scale; the mask is a parameter, of booleans or numbers.")
 
 // Dropout with a mask that is an input, because it is known only when the graph runs.
 struct DropoutApply {
@@ -40,7 +40,7 @@ struct DropoutApply {
     c.grad(0, [&] { return run(DropoutApply{scale}, c.gy(), c.in(1)); });
   }
 };
-CG_OP("dropout_apply", DropoutApply, "x * mask * scale; the mask is a tensor of booleans or numbers.")
+CG_OP("dropout_apply", DropoutApply, "x * mask * scale; the mask is an input, of booleans or numbers.")
 
 struct Dropout {
   double ratio = 0.5;
@@ -62,8 +62,7 @@ struct Dropout {
   }
 };
 CG_OP("dropout", Dropout,
-      "Zeros each element with probability ratio, drawn from torch's generator, and scales the others by 1 / (1 - "
-      "ratio).")
+      "Sets each element to 0 with probability ratio, by torch's generator, and divides the others by 1 - ratio.")
 
 }  // namespace
 }  // namespace cg

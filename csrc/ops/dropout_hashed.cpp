@@ -98,7 +98,7 @@ struct DropoutHashed {
   }
 };
 CG_OP("dropout_hashed", DropoutHashed,
-      "Zeros each element with probability p and divides the others by 1 - p; seeded by torch's generator.")
+      "Sets each element to 0 with probability p and divides the others by 1 - p; seeded by torch's generator.")
 
 }  // namespace
 }  // namespace cg

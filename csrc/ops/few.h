@@ -22,7 +22,7 @@ using kernels::ordinary;
 using kernels::view_of;
 
 inline bool takes(const at::Tensor& t) { return t.numel() <= kMost && ordinary(t); }
-// at::empty(sizes, like.options()), which takes twice as long.
+// The same as at::empty(sizes, like.options()), in half the time.
 inline at::Tensor empty(at::IntArrayRef sizes, const at::Tensor& like) {
   if (like.device().is_cpu() && nobody_watches())
     return at::detail::empty_cpu(sizes, like.scalar_type(), /*pin_memory=*/false, std::nullopt);

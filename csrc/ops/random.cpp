@@ -237,7 +237,7 @@ struct DropoutDrawn {
   }
 };
 CG_OP("dropout_drawn", DropoutDrawn,
-      "Zeros each element with probability p, drawn from a generator's state, and scales the others by 1 / (1 - p).")
+      "Sets each element to 0 with probability p, drawn from a generator's state, and divides the others by 1 - p.")
 
 }  // namespace
 }  // namespace cg

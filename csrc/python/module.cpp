@@ -10,7 +10,7 @@ Frontend* native_frontend = nullptr;
 bool init_output_type();
 void init_memory();
 extern PyMethodDef tally_methods[], memory_methods[], version_functions[], layer_functions[], tape_functions[];
-extern PyMethodDef plain_functions[];
+extern PyMethodDef plain_functions[], step_functions[], program_functions[];
 extern PyMethodDef block_functions[];
 extern PyMethodDef chain_functions[];
 
@@ -145,10 +145,11 @@ PyMODINIT_FUNC PyInit__C() {
         Obj::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&FrontendType), "ss", "compatgrad", "tensor"));
     native_frontend = reinterpret_cast<Frontend*>(native.get());
     if (PyModule_AddObjectRef(m.get(), "native_frontend", native.get()) < 0) throw PyError();
-    for (PyMethodDef* functions : {hook_methods, registry_methods, optim_methods, parameter_methods, kernel_methods,
-                                   array_functions, mark_functions, deferred_functions, graph_functions,
-                                   torch_functions, tally_methods, memory_methods, version_functions, layer_functions,
-                                   scope_functions, tape_functions, plain_functions, block_functions, chain_functions})
+    for (PyMethodDef* functions :
+         {hook_methods,      registry_methods,   optim_methods,    parameter_methods, kernel_methods,  array_functions,
+          mark_functions,    deferred_functions, graph_functions,  torch_functions,   tally_methods,   memory_methods,
+          version_functions, layer_functions,    scope_functions,  tape_functions,    plain_functions, block_functions,
+          chain_functions,   step_functions,     program_functions})
       if (PyModule_AddFunctions(m.get(), functions) < 0) throw PyError();
     init_kernels();
     init_memory();

@@ -292,22 +292,27 @@ def parser():
     made.add_argument("--mxnet", metavar="PYTHON", help="an interpreter in which real MXNet 1.9.1 runs")
     made.add_argument("--jax", metavar="PYTHON", help="an interpreter with JAX, in which training steps are jitted")
     made.add_argument(
-        "--compiled", action="store_true", help="also torch's training steps by torch.compile, MAML by interop.compile"
-    )
+        "--compiled", action="store_true",
+        help="add torch's training steps compiled by torch.compile, and MAML compiled by interop.compile",
+    )  # fmt: skip
     made.add_argument("--limit", action="store_true", help="print the share of the machine's limit")
     made.add_argument("--large", action="store_true", help="large networks, and nothing else")
     made.add_argument(
-        "--data", action="store_true", help="images a second that iterators and loaders read, and nothing else"
+        "--data", action="store_true", help="how many images a second iterators and loaders read, and nothing else"
     )
-    made.add_argument("--memory", action="store_true", help="by how much training steps raise memory, and nothing else")
+    made.add_argument(
+        "--memory", action="store_true", help="by how much training steps raise the peak of memory, and nothing else"
+    )
     made.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where large networks compute (cpu)")
     made.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each program (default 1)")
     made.add_argument(
         "--frontend", choices=list(FRONTENDS), help="only programs of this frontend and of the native API"
     )
     made.add_argument(
-        "--against", nargs="+", metavar="NAME", help="compare only with these programs, such as 'torch best'"
-    )
+        "--against", nargs="+", metavar="NAME",
+        help="compare only with these programs: torch, 'torch best', 'compiled torch', JAX, Chainer, 'nnabla static', "
+        "'nnabla dynamic', nnabla or MXNet",
+    )  # fmt: skip
     made.add_argument("--json", metavar="FILE", help="record the rows in FILE, or print them as JSON for -")
     made.add_argument("--only", nargs="+", metavar="WORD", help="only workloads whose name contains a word")
     return made

@@ -89,7 +89,7 @@ def test_a_number_that_follows_in_no_known_way():
         """\
 interop.export: aten.mul.Scalar gets 0.03125 or 0.0078125 or 0.00048828125 or ... at batch 5, 7, 11, ...: no
 expression of the sizes gives these numbers, or the number is counted from call to call, as in an optimizer's
-update, which belongs after the call
+update, which belongs after the call; or it is computed from values of parameters
 """,
     )
 

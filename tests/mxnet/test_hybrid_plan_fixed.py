@@ -132,7 +132,7 @@ def test_max_pooling_with_channels_last(kernel, stride, pad, channels):
     x = torch.randn(3, channels, 9, 11).contiguous(memory_format=torch.channels_last)
     x[0, 0, 4, 4] = float("nan")
     x[1] = -float("inf")
-    y = _C.max_pool_channels(x, *pair(kernel), *pair(stride), *pair(pad))
+    y = _C.max_pool_step((*pair(kernel), *pair(stride), *pair(pad)))(x)
     assert y.is_contiguous(memory_format=torch.channels_last)
     np.testing.assert_array_equal(y, torch.nn.functional.max_pool2d(x, kernel, stride, pad))
 

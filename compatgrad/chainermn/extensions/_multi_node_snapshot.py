@@ -58,7 +58,9 @@ def _parse_replica_sets(replica_sets, size):
 class _MultiNodeSnapshot(Extension):
     def __init__(self, comm, snapshot, replica_sets):
         if comm is None or snapshot is None:
-            raise AssertionError("multi_node_snapshot: a communicator and a snapshot are needed")
+            raise AssertionError(
+                f"multi_node_snapshot: expected a communicator and a snapshot, got {comm=}, {snapshot=}"
+            )
         self.comm, self.snapshot = comm, snapshot
         name = snapshot.filename
         if callable(name):

@@ -80,7 +80,10 @@ class _CheckpointStats:
 class _MultiNodeCheckpointer(extension.Extension):
     def __init__(self, name, comm, cp_interval, gc_interval, path):
         if name is None or comm is None or cp_interval <= 0 or gc_interval <= 0:
-            raise AssertionError("a checkpointer needs a name, a communicator and intervals above 0")
+            raise AssertionError(
+                "create_multi_node_checkpointer: expected a name, a communicator and intervals above 0, got "
+                f"{name=}, {comm=}, {cp_interval=}, {gc_interval=}"
+            )
         self.name, self.comm = name, comm
         self.cp_interval, self.gc_interval = cp_interval, gc_interval
         self.files, self.stats = [], _CheckpointStats()

@@ -160,7 +160,8 @@ def _warn_unless_finite(norm: Any, level: int) -> None:
 
 
 def _clipped(arrays: Sequence[NDArray], max_norm: float, squared: torch.Tensor) -> Any:
-    """`clip_global_norm` by the same numbers without arrays; `squared` is the square of the norm."""
+    """Does what `clip_global_norm` does, with the same numbers, without making NDArrays; `squared` is the square of the
+    norm."""
     if _late._kept:
         _late.meet()
     norm = np.float32(math.sqrt(squared.item()))

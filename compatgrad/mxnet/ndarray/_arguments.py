@@ -90,7 +90,7 @@ def one_of(name: str, argument: str, value: Any, allowed: tuple[str, ...]) -> An
     return value
 
 
-# The values of parameters that MXNet reads as one of several words, by operator. It reads them when it makes a node.
+# The words that a parameter of an operator may be, by operator. MXNet checks them when it makes a node.
 CHOICES: dict[str, dict[str, tuple[Any, ...]]] = {
     "Activation": {"act_type": ("relu", "sigmoid", "softrelu", "softsign", "tanh")},
     "CTCLoss": {"blank_label": ("first", "last")},
@@ -124,7 +124,7 @@ def choice(name: str, argument: str, value: Any) -> Any:
 
 
 def fraction(name: str, argument: str, value: Any) -> Any:
-    """A number between 0 and 1. MXNet reads True as no number."""
+    """A number between 0 and 1; like MXNet, it refuses True."""
     try:
         if type(value) is not bool and 0 <= value <= 1:
             return value

@@ -27,7 +27,7 @@ __all__ = ["arange", "array", "empty", "eye", "from_dlpack", "from_numpy", "full
 
 
 _INT = frozenset((int,))
-# functions whose shape MXNet converts in Python, where it raises TypeError, and True is 1
+# Functions whose shape MXNet converts in Python: other types raise TypeError, not MXNetError, and True counts as 1.
 _CONVERTED = ("empty", "full")
 
 

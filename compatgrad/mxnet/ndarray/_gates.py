@@ -8,5 +8,5 @@ __all__ = ["LSTM_GATES", "gates_fit"]
 
 LSTM_GATES = "ifao"  # the op `lstm`'s names of the gates, in their order along the rows of MXNet's weights
 
-# Whether the fused op can take `count` gates along the second axis; else single operators must run.
+# Whether the fused op can take `count` gates along the second axis; otherwise single operators must run.
 gates_fit = _C.gates_fit

@@ -33,7 +33,7 @@ from .ndarray import NDArray
 
 __all__ = ["op", "operator", "operators"]
 
-# Parameters that are axes: True is not the axis 1 for MXNet.
+# Parameters that are axes. MXNet refuses True there; without a check it would be taken for axis 1.
 AXES = frozenset(("axis", "axis1", "axis2", "dim", "dim1", "dim2"))
 operators: dict[str, Callable[..., Any]] = {}  # by name, aliases included
 

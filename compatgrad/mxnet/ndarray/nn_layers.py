@@ -298,7 +298,7 @@ def masked_log_softmax(data, mask=None, axis=-1, temperature=1.0, normalize=True
 # ---- dropout and embedding -------------------------------------------------------------------------------------------
 @operator("data", outputs="output, mask?")
 def Dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):
-    """Zeros each element with probability `p` and divides the others by 1 - p.
+    """Sets each element to 0 with probability `p` and divides the others by 1 - p.
 
     It does so in training mode, or always with mode="always"; else the result is a copy. `axes`: axes along which all
     elements share one draw. As in MXNet, p = 1 gives NaN, which is 0 divided by 0. MXNetError for p outside [0, 1] and

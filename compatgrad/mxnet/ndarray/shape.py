@@ -120,7 +120,7 @@ def _reshape_method(self: NDArray, *shape: Any, **kwargs: Any) -> NDArray:
         if k not in ("shape", "reverse"):
             raise TypeError(f"reshape: unknown keyword {k!r}; there are 'shape' and 'reverse'")
     size = self.size
-    codes = as_ints("reshape", "shape", shape, booleans=True)  # which MXNet does not read as text here
+    codes = as_ints("reshape", "shape", shape, booleans=True)  # MXNet gets these numbers as integers, so True is 1
     result = codes
     if min(codes, default=0) <= 0 or prod(codes) != size:
         result = _reshaped("reshape", self.shape, codes, kwargs.get("reverse", False))

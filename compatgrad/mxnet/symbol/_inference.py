@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-from torch.nn import functional as F
 
 from compatgrad import _C
 from compatgrad import ops as op
@@ -58,22 +57,13 @@ class Program(NamedTuple):
     """Steps that compute a graph's outputs from its inputs; the values of the parameters are in it."""
 
     steps: list[Step]  # function, places of its inputs, place of its result, places that no later step reads
-    places: list[Any]  # the parameters' tensors at their places, else None
-    inputs: list[int]
-    outputs: list[int]
+    compiled: object  # what runs the steps
     packed: int  # the number of convolutions, products of many rows with ordered weights, and attentions
     unread: set[str]  # names of parameters whose values have no effect
 
     def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """The outputs, contiguous."""
-        values = self.places.copy()
-        for place, x in zip(self.inputs, inputs, strict=True):
-            values[place] = x
-        for function, reads, place, dead in self.steps:
-            values[place] = function(*[values[i] for i in reads])
-            for i in dead:
-                values[i] = None
-        return [values[i].contiguous() for i in self.outputs]
+        return _C.run_program(self.compiled, inputs)
 
 
 class _Unsuitable(Exception):
@@ -118,8 +108,11 @@ class _Compiler:
         self.unsafe = unsafe(self.nodes, self.known)
         self.done: set[int] = set()  # nodes whose steps are made, or that are part of the step of another
         self.attentions: dict[int, _attention.Attention] = {}  # by id of the last operator
-        # convolutions that an addition reads, by id of the last operator of each: how to make the layer, and its input
-        self.waiting: dict[int, tuple[Callable[..., fixed_layers.Convolution], Node]] = {}
+        # convolutions that an addition reads, by id of the last operator of each: how to make the layer, its input,
+        # and whether it keeps NaN
+        self.waiting: dict[int, tuple[Callable[..., Any], Node, bool]] = {}
+        # normalizations that a convolution computes, by id of the last operator: what they are, and their input
+        self.before: dict[int, tuple[fixed_layers.Before, Node]] = {}
         self.place: dict[int, int] = {}  # by id of a node
         self.places: list[Any] = []  # values of parameters
         self.values: list[Any] = []
@@ -165,7 +158,8 @@ class _Compiler:
         readers = {node.name: len(self.readers.get(id(node), ())) for node in self.nodes if node.op is None}
         unread = {name for name, count in self.unread.items() if count == readers[name]}
         inputs = [by_name[name] for name in self.inputs]
-        program = Program(self.steps, self.places, inputs, outputs, self.packed, unread)
+        made = _C.program(self.steps, self.places, inputs, outputs)
+        program = Program(self.steps, made, self.packed, unread)
         return program, [self.values[i].contiguous() for i in outputs]
 
     def constants(self) -> dict[int, torch.Tensor]:
@@ -190,7 +184,7 @@ class _Compiler:
         place = self.place[id(node)]
         if place not in self.views or (len(self.heads) == 1 and self.views[place] not in self.given):
             return place
-        self.step(Node("_copy", node.name), partial(torch.clone, memory_format=torch.contiguous_format), [node])
+        self.step(Node("_copy", node.name), _torch("clone", ...), [node])
         return len(self.values) - 1
 
     # ---- places ----
@@ -259,17 +253,20 @@ class _Compiler:
             self.unread[name] = self.unread.get(name, 0) + 1
         return normalized(norm, weight, bias, self.fixed(norm) or ())
 
-    def activation_after(self, node: Node) -> tuple[Node, str, tuple[float, ...]]:
-        """The activation that alone reads `node`, its name and its numbers; without one `node` and "none"."""
+    def activation_after(self, node: Node, keeps_nan: bool) -> tuple[Node, str, tuple[float, ...]]:
+        """The activation that alone reads `node`, its name and its numbers; without one `node` and "none".
+
+        keeps_nan: whether the layer that includes the activation keeps NaN.
+        """
         after = self.only_reader(node)
         found = None if after is None else _activation(after)
-        if after is None or found is None or (id(node) in self.unsafe and found[0] in _HIDING):
+        if after is None or found is None or (not keeps_nan and id(node) in self.unsafe and found[0] in _HIDING):
             return node, "none", ()
         return after, *found
 
-    def rectified(self, node: Node) -> tuple[Node, bool]:
+    def rectified(self, node: Node, keeps_nan: bool) -> tuple[Node, bool]:
         """The relu that alone reads `node` and gets no step of its own, and True; without one `node` and False."""
-        last, name, _ = self.activation_after(node)
+        last, name, _ = self.activation_after(node, keeps_nan)
         if name != "relu":
             last = node
         self.done.add(id(last))
@@ -278,21 +275,22 @@ class _Compiler:
     def convolution(self, node: Node) -> None:
         data, last = node.inputs[0][0], node
         weight, bias = (*(self.fixed(node) or ()), None)[:2]
+        before, data = self.before.pop(id(data), (None, data))
         norm = self.norm_after(node)
         if norm is not None:
             weight, bias = self.folded(norm, weight, bias)
             last = norm
-        p = {k: parse(v) for k, v in node.params.items()}
-        place = (p.get("stride") or (1, 1), p.get("pad") or (0, 0), p.get("dilate") or (1, 1), p.get("num_group", 1))
-        make = partial(fixed_layers.Convolution, weight, bias, *place, self.value(data).shape)
+        place, size = _place(node), self.value(data).shape
+        keeps_nan = fixed_layers.keeps_nan(weight, place, size)
+        make = partial(fixed_layers.convolution, weight, bias, place, size, before=before)
         self.packed += 1
         self.done.add(id(last))
         after = self.only_reader(last)
         # not a sum of scores and a mask: that is part of an attention, which reads the convolution's result
         if after is not None and after.op == "elemwise_add" and id(after) not in self.done:
-            self.waiting[id(last)] = make, data
+            self.waiting[id(last)] = make, data, keeps_nan
             return
-        last, name, numbers = self.activation_after(last)
+        last, name, numbers = self.activation_after(last, keeps_nan)
         self.done.add(id(last))
         self.step(last, make(name, numbers), [data])
 
@@ -302,22 +300,38 @@ class _Compiler:
         if id(second) not in self.waiting:
             first, second = second, first
         if id(first) in self.waiting:
-            make, data = self.waiting.pop(id(first))
+            make, data, _ = self.waiting.pop(id(first))
             self.step(first, make(), [data])
-        make, data = self.waiting.pop(id(second))
-        last, relu = self.rectified(node)
-        layer = make("relu" if relu else "none")
-        self.step(last, layer.add_to if self.spare(first) else partial(_add, layer), [first, data])
+        make, data, keeps_nan = self.waiting.pop(id(second))
+        last, relu = self.rectified(node, keeps_nan)
+        self.step(last, make("relu" if relu else "none", overwrite=self.spare(first)), [first, data])
+
+    def norm(self, node: Node) -> None:
+        """A normalization and the relu after it: part of the convolution that alone reads it, if possible."""
+        source = node.inputs[0][0]
+        x = self.value(source)
+        axis = _axis(node)
+        factor, addend = self.folded(node, torch.ones(x.shape[axis]), None)
+        last, relu = self.rectified(node, True)
+        after = self.only_reader(last)
+        if after is not None and axis == 1 and _is_convolution(after) and after.inputs[0][0] is last:
+            fixed = self.fixed(after)
+            if fixed is not None and fixed_layers.is_direct(fixed[0], _place(after), x.shape):
+                self.before[id(last)] = fixed_layers.Before(factor, addend, relu), source
+                return
+        shape = [1] * x.dim()
+        shape[axis] = -1
+        self.step(last, fixed_layers.affine(factor.reshape(shape), addend.reshape(shape), relu), [source])
 
     def dense(self, node: Node) -> None:
         data = node.inputs[0][0]
         weight, bias = (*(self.fixed(node) or ()), None)[:2]
         x, flat = self.value(data), flag(node.params, "flatten", True)
-        last, relu = self.rectified(node)
+        last, relu = self.rectified(node, False)
         rows = x.shape[0] if flat else x.shape[:-1].numel()
-        layer = fixed_layers.Dense(weight.contiguous(), bias, rows, relu)
+        layer = fixed_layers.dense(weight.contiguous(), bias, rows, relu)
         self.packed += rows >= _ROWS
-        self.step(last, partial(_rows, layer, flat), [data])
+        self.step(last, _of_rows(layer, x, flat), [data])
 
     def transposed(self, node: Node) -> None:
         """A transposed convolution with the normalization and the relu after it."""
@@ -328,7 +342,7 @@ class _Compiler:
             weight, bias = self.folded(norm, weight.transpose(0, 1), bias)
             weight, last = weight.transpose(0, 1), norm
         self.done.add(id(last))
-        last, relu = self.rectified(last)
+        last, relu = self.rectified(last, False)
         self.packed += 1
         self.step(last, self.transposed_layer(node, weight, bias, relu), [data])
 
@@ -337,8 +351,7 @@ class _Compiler:
     ) -> Callable[..., torch.Tensor]:
         stride, pad = _moves(node)
         if stride == list(weight.shape[2:]) and not any(pad):  # windows that touch and do not overlap
-            size = self.value(node.inputs[0][0]).shape
-            return fixed_layers.Tiling(weight, bias, size[0] * size[2:].numel(), relu)
+            return fixed_layers.tiling(weight, bias, self.value(node.inputs[0][0]).shape, relu)
         return partial(_transposed, weight=weight.contiguous(), bias=bias, stride=stride, pad=pad, rectify=relu)
 
     # ---- attention ----
@@ -379,17 +392,11 @@ class _Compiler:
                 raise _Unsuitable
             self.same(node)
         elif _is_norm(node) and self.fixed(node) is not None:
-            shape = [1] * self.value(sources[0]).dim()
-            shape[_axis(node)] = -1
-            ones = torch.ones(self.value(sources[0]).shape[_axis(node)])
-            factor, addend = (t.reshape(shape) for t in self.folded(node, ones, None))
-            last, relu = self.rectified(node)
-            affine = partial(fixed_layers.affine, factor=factor, addend=addend, rectify=relu)
-            self.step(last, affine, sources[:1])
+            self.norm(node)
         elif node.op == "FullyConnected" and (self.fixed(node) or (torch.empty(0),))[0].numel() >= LARGE:
             self.dense(node)
         elif node.op == "FullyConnected":
-            last, relu = self.rectified(node)
+            last, relu = self.rectified(node, True)
             self.step(last, partial(_dense, flag(node.params, "flatten", True), relu), sources)
         elif node.op in _attention.SUMS and len({self.value(n).shape for n in sources}) == 1:
             self.plain_sum(node)
@@ -410,7 +417,7 @@ class _Compiler:
         first, second = (n for n, _ in node.inputs)
         if not self.spare(first):
             first, second = second, first
-        self.step(node, _add_into if self.spare(first) else torch.add, [first, second])
+        self.step(node, _torch("add_" if self.spare(first) else "add", ..., ..., overload="Tensor"), [first, second])
 
     def spare(self, node: Node) -> bool:
         """Whether the next step may overwrite the result of `node`, because it alone reads it."""
@@ -418,9 +425,15 @@ class _Compiler:
         return self.fresh[place] and self.left[place] == 1
 
 
-def _add(layer: fixed_layers.Convolution, y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """`add_to` on a copy of y."""
-    return layer.add_to(y.clone(memory_format=torch.channels_last), x)
+def _torch(name: str, *arguments: Any, overload: str = "") -> Callable[..., torch.Tensor]:
+    """An operator of torch as a step; `...` among the arguments stands for the next input."""
+    return _C.torch_step(f"aten::{name}", overload, arguments)
+
+
+def _place(node: Node) -> tuple[Sequence[int], Sequence[int], Sequence[int], int]:
+    """Strides, padding and dilation of a convolution over two axes, and its groups."""
+    p = {k: parse(v) for k, v in node.params.items()}
+    return p.get("stride") or (1, 1), p.get("pad") or (0, 0), p.get("dilate") or (1, 1), p.get("num_group", 1)
 
 
 def _run(node: Node, *inputs: torch.Tensor) -> torch.Tensor:
@@ -489,80 +502,59 @@ def _simple(node: Node, inputs: Sequence[torch.Tensor]) -> Callable[..., torch.T
     found = _activation(node)
     if found is not None:
         name, numbers = found
-        if name == "leaky_relu":
-            return partial(F.leaky_relu, negative_slope=numbers[0])
-        return torch.relu if name == "relu" else partial(torch.clamp, min=numbers[0], max=numbers[1])
+        return _torch("clamp" if name == "hardtanh" else name, ..., *numbers)
     if node.op == "Pooling" and inputs[0].dim() == 4:
-        return _pooling({k: parse(v) for k, v in node.params.items()})
+        return _pooling({k: parse(v) for k, v in node.params.items()}, inputs[0])
     if node.op == "LayerNorm" and not flag(node.params, "output_mean_var"):
         axis = int(parse(node.params.get("axis", "-1")))
         if axis in (-1, inputs[0].dim() - 1):
-            return partial(_layer_norm, float(node.params.get("eps", "1e-5")))
+            return _torch("layer_norm", ..., inputs[1].shape, ..., ..., float(node.params.get("eps", "1e-5")))
     if node.op == "Concat" and all(x.dim() == 4 for x in inputs):
-        return partial(_joined, int(parse(node.params.get("dim", "1"))))
+        return _torch("cat", [...], int(parse(node.params.get("dim", "1"))))
     return None
 
 
 def _view(node: Node, inputs: Sequence[torch.Tensor]) -> Callable[..., torch.Tensor] | None:
     """A function with the results of an operator that moves no numbers, as views where they can be; None for others."""
     p = {k: parse(v) for k, v in node.params.items()}
-    if node.op == "Flatten":
-        return _flat
-    if node.op in ("Reshape", "expand_dims", "squeeze"):
-        return partial(torch.reshape, shape=tuple(_run(node, *inputs).shape))
+    if node.op in ("Reshape", "expand_dims", "squeeze", "Flatten"):
+        return _torch("reshape", ..., _run(node, *inputs).shape)
     if node.op == "transpose":
-        return partial(torch.permute, dims=p.get("axes") or tuple(reversed(range(inputs[0].dim()))))
+        return _torch("permute", ..., p.get("axes") or tuple(reversed(range(inputs[0].dim()))))
     return None
 
 
-def _pooling(p: dict[str, Any]) -> Callable[..., torch.Tensor] | None:
+def _pooling(p: dict[str, Any], x: torch.Tensor) -> Callable[..., torch.Tensor] | None:
     kind, first = p.get("pool_type", "max"), p.get("layout") in (None, "NCHW")
     if not first or kind not in ("max", "avg"):
         return None
     if p.get("global_pool"):
-        return partial(torch.amax if kind == "max" else torch.mean, dim=(2, 3), keepdim=True)
+        return _torch("amax", ..., (2, 3), True) if kind == "max" else _torch("mean", ..., (2, 3), True, overload="dim")
     kernel, stride, pad = p["kernel"], p.get("stride") or (1, 1), p.get("pad") or (0, 0)
     if p.get("pooling_convention", "valid") != "valid" or any(2 * n > k for n, k in zip(pad, kernel, strict=True)):
         return None  # torch has no such windows
     if kind == "max":
-        return partial(_max_pool, tuple(kernel), tuple(stride), tuple(pad))
+        if x.is_contiguous(memory_format=torch.channels_last) and x.shape[1] % _CHANNELS == 0:
+            return _C.channels_last_step(_C.max_pool_step((*kernel, *stride, *pad)), False)
+        return _torch("max_pool2d", ..., kernel, stride, pad)
     counted = p.get("count_include_pad") is not False
-    return partial(F.avg_pool2d, kernel_size=kernel, stride=stride, padding=pad, count_include_pad=counted)
+    return _torch("avg_pool2d", ..., kernel, stride, pad, False, counted)
 
 
-def _max_pool(kernel: tuple[int, int], stride: tuple[int, int], pad: tuple[int, int], x: torch.Tensor) -> torch.Tensor:
-    if x.is_contiguous(memory_format=torch.channels_last) and x.shape[1] % _CHANNELS == 0:
-        return _C.max_pool_channels(x, *kernel, *stride, *pad)
-    return F.max_pool2d(x, kernel, stride, pad)
-
-
-def _flat(x: torch.Tensor) -> torch.Tensor:
-    return x.contiguous().reshape(x.shape[0], -1)
-
-
-def _rows(layer: fixed_layers.Dense, flat: bool, x: torch.Tensor) -> torch.Tensor:
+def _of_rows(layer: Callable[..., torch.Tensor], x: torch.Tensor, flat: bool) -> Callable[..., torch.Tensor]:
     """A dense layer of rows, which are flattened images or the last axis of x."""
-    return layer(_flat(x)) if flat else layer(x.reshape(-1, x.shape[-1])).view(*x.shape[:-1], -1)
+    steps = [_torch("reshape", ..., (x.shape[0], -1) if flat else (-1, x.shape[-1])), layer]
+    if not flat:
+        steps.append(_torch("view", ..., (*x.shape[:-1], -1)))
+    return _C.chain_step(steps)
 
 
 def _dense(
     flat: bool, rectify: bool, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
     """A dense layer with a weight that is not ordered, then relu if `rectify`."""
-    rows = _flat(x) if flat else x.reshape(-1, x.shape[-1])
+    rows = x.reshape(x.shape[0], -1) if flat else x.reshape(-1, x.shape[-1])
     y: torch.Tensor = _linear(rows, weight, bias).tensor
     if rectify:
         y.relu_()
     return y if flat else y.view(*x.shape[:-1], -1)
-
-
-def _layer_norm(eps: float, x: torch.Tensor, gamma: torch.Tensor, beta: torch.Tensor) -> torch.Tensor:
-    return F.layer_norm(x, gamma.shape, gamma, beta, eps)
-
-
-def _add_into(y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    return y.add_(x)
-
-
-def _joined(dim: int, *inputs: torch.Tensor) -> torch.Tensor:
-    return torch.cat(inputs, dim)

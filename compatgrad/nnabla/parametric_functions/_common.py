@@ -76,7 +76,8 @@ def weight(
 def plain_parameters(
     scope: Any, w_shape: list[int], b_shape: list[int], fix: bool
 ) -> tuple[Variable | None, Variable | None]:
-    """What `weight` and `bias` return for W and b of a scope, if both exist with these shapes; else None for one."""
+    """W and b of a scope, as `weight` and `bias` return them; None in place of one that the scope does not have in this
+    shape."""
     grad = not fix and not _parameter.current_no_grad
     return _take(scope, "W", w_shape, True, grad), _take(scope, "b", b_shape, True, grad)
 

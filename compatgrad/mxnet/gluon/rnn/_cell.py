@@ -118,7 +118,7 @@ class RecurrentCell(Block):
 
     def forward(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
         """One step."""
-        # without __setattr__, which would search for blocks and note a change of the block
+        # __setattr__ would search the value for blocks, and note that the block was changed
         self.__dict__["_counter"] += 1
         return super().forward(inputs, states)
 

@@ -163,7 +163,7 @@ class LSTMCell(GatedCell):
     def hybrid_forward(
         self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any
     ) -> tuple[Any, list[Any]]:
-        if F is ndarray:  # the same without names, which arrays do not have
+        if F is ndarray:  # the same operators without names: only symbols have names
             rows = 4 * self._hidden_size
             of_input = F.FullyConnected(inputs, i2h_weight, i2h_bias, rows)
             gates = F.elemwise_add(of_input, F.FullyConnected(states[0], h2h_weight, h2h_bias, rows))

@@ -27,7 +27,8 @@ _OWN_METHOD = RecurrentCell._get_activation
 
 
 def fusible(cell: Any, F: Any) -> bool:
-    """Whether the operators of a step do nothing but compute what the fused op does."""
+    """Whether a step may run the fused op: on arrays, if neither the operators nor the method for activations that it
+    would call are a program's own."""
     return F is ndarray and getattr(cell._get_activation, "__func__", None) is _OWN_METHOD and _called() == _OWN
 
 

@@ -1,0 +1,150 @@
+"""Plans of small networks, whose convolutions also compute the layers around them."""
+
+import threading
+
+import numpy as np
+import pytest
+import torch
+
+from compatgrad import _C
+from compatgrad.mxnet import nd
+from compatgrad.mxnet.gluon import _plan, nn
+from tests.mxnet.hybrid_plans import agree, call_until_planned, randomize, runs_without, without_plan
+
+pytestmark = pytest.mark.skipif(
+    not (_plan.fixed_layers.available() and _C.direct_fits()), reason="no oneDNN, or the processor has no AVX-512"
+)
+X = np.random.RandomState(0).randn(2, 8, 9, 12).astype("float32")
+
+
+class Residual(nn.HybridBlock):
+    """Normalization, relu, convolution, twice, and a sum, as in residual networks of the second kind."""
+
+    def __init__(self, kernel=3):
+        super().__init__()
+        self.parts = nn.HybridSequential()
+        for _ in range(2):
+            self.parts.add(nn.BatchNorm(), nn.Activation("relu"), nn.Conv2D(8, kernel, padding=kernel // 2))
+        self.proj = nn.HybridSequential()
+        self.proj.add(nn.BatchNorm(), nn.Conv2D(8, 1))
+
+    def hybrid_forward(self, F, x):
+        return F.relu(self.proj(x) + self.parts(x))
+
+
+def planned(net, x=X):
+    net.initialize()
+    net(nd.array(x))
+    randomize(net)
+    net.hybridize()
+    call_until_planned(net, nd.array(x))
+    ((program, _),) = net._planner.plans.values()
+    return program
+
+
+def test_normalizations_before_convolutions_are_part_of_them():
+    net = nn.HybridSequential()
+    net.add(Residual(), Residual(1))
+    assert len(planned(net).steps) == 6  # three convolutions each; the last one of them adds
+    agree(net, nd.array(X))
+    agree(net, nd.array(X[::-1] * 3))
+
+
+def test_normalizations_that_others_read_or_that_groups_follow_are_steps():
+    class Net(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.last = nn.BatchNorm(), nn.BatchNorm()
+            self.a, self.b = nn.Conv2D(8, 3, padding=1), nn.Conv2D(8, 3, padding=1, groups=8)
+
+        def hybrid_forward(self, F, x):
+            y = self.norm(x)
+            return self.b(self.last(F.broadcast_add(self.a(y), y)))
+
+    net = Net()
+    assert len(planned(net).steps) == 5
+    agree(net, nd.array(X))
+
+
+@pytest.mark.parametrize("function", ["log", "sqrt"])
+def test_relu_is_part_of_convolutions_of_values_that_may_be_nan(function):
+    class Net(nn.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.HybridSequential()
+            self.body.add(nn.Conv2D(8, 3, padding=1, activation="relu"), nn.BatchNorm(), nn.Activation("relu"))
+            self.body.add(nn.Conv2D(8, 3, padding=1), nn.HybridLambda(lambda F, x: F.clip(x, 0, 6)))
+
+        def hybrid_forward(self, F, x):
+            return self.body(getattr(F, function)(x))
+
+    net, x = Net(), np.abs(X) + 0.1
+    assert len(planned(net, x).steps) == 3  # the function and two convolutions
+    agree(net, nd.array(x))
+    x[0, 3, 4, 5] = -1
+    got, expected = net(nd.array(x)).asnumpy(), without_plan(net, nd.array(x))[0]
+    assert np.isnan(expected).any()
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(expected))
+
+
+def test_inputs_in_other_orders_of_memory():
+    net = nn.HybridSequential()
+    net.add(nn.MaxPool2D(2), Residual(), nn.AvgPool2D(2), nn.Conv2D(16, 1), nn.MaxPool2D(1))
+    planned(net)
+    expected = agree(net, nd.array(X))[0]
+    for axes in ((2, 3, 0, 1), (0, 2, 3, 1), (3, 2, 1, 0)):
+        t = torch.from_numpy(X.transpose(axes).copy()).permute(*np.argsort(axes).tolist())
+        assert not t.is_contiguous()
+        np.testing.assert_allclose(agree(net, nd.from_dlpack(t))[0], expected, rtol=1e-6, atol=1e-6)
+    t = torch.from_numpy(np.repeat(X, 2, 3))[..., ::2]
+    np.testing.assert_allclose(agree(net, nd.from_dlpack(t))[0], expected, rtol=1e-6, atol=1e-6)
+
+
+def test_parameters_of_a_normalization_inside_a_convolution_change():
+    net = Residual()
+    planned(net)
+    before = agree(net, nd.array(X))[0]
+    for p in (net.parts[0].running_mean, net.proj[0].gamma):
+        p.data()[:] = p.data() + 0.5
+        assert np.abs(runs_without(net, nd.array(X)).asnumpy() - before).max() > 1e-3
+        call_until_planned(net, nd.array(X))
+        before = agree(net, nd.array(X))[0]
+
+
+def test_an_exception_inside_a_plan_leaves_it_usable(monkeypatch):
+    net = nn.HybridSequential()
+    net.add(Residual(), nn.HybridLambda(lambda F, x: F.UpSampling(x, scale=2, sample_type="nearest")), Residual())
+    planned(net)
+    used = net._planner.used
+    from compatgrad.mxnet.symbol import _inference
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as m:
+        m.setattr(_inference, "run_node", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            net(nd.array(X))
+    assert net._planner.used == used
+    agree(net, nd.array(X))
+
+
+def test_threads_with_different_inputs():
+    net = nn.HybridSequential()
+    net.add(Residual(), Residual(1), Residual())
+    planned(net)
+    inputs = [nd.array(X * k) for k in (1, 2, 3)]
+    wanted = [without_plan(net, x)[0] for x in inputs]
+    wrong = []
+
+    def work(k):
+        for _ in range(100):
+            if not np.allclose(net(inputs[k]).asnumpy(), wanted[k], rtol=1e-4, atol=1e-4):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong and net._planner.used >= 250
