@@ -63,9 +63,13 @@ struct Plan {
     divide_rows(t, in + out, filters / 4);  // large filters come from memory once for each part
   }
   void divide_rows(const Task& t, int64_t blocks, int64_t more) {
-    constexpr int64_t kBytes = 1 << 20;
-    const int64_t units = rows / unit, count = unit * t.columns();
-    const int64_t least = (kTiles + count - 1) / count, most = (kBytes + more) / (bytes(t, blocks) * unit);
+    // Each part reads the filters again, so parts are half as large where the filters are small enough for that not to
+    // take time.
+    constexpr int64_t kBytes = 1 << 20, kSmall = 1 << 17;
+    const int64_t filters =
+        tiles::kPlaces * tiles::blocks(t.s.in) * tiles::blocks(t.s.out) * tiles::L * tiles::L * kFloat;
+    const int64_t units = rows / unit, count = unit * t.columns(), part = filters <= kSmall ? kBytes / 2 : kBytes;
+    const int64_t least = (kTiles + count - 1) / count, most = (part + more) / (bytes(t, blocks) * unit);
     number = std::max<int64_t>(1, units / std::max(most, least));
   }
   int64_t largest() const { return (rows / unit + number - 1) / number * unit; }
