@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
+import traceback
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -214,13 +215,13 @@ class _Undos(threading.local):
     also of one that restores something, and what the handler raises ends the function: `whole` finds what was left."""
 
     def __init__(self) -> None:
-        self.waiting: list[Callable[[], None]] = []
+        self.waiting: list[tuple[Callable[[], None], int]] = []
 
-    def promise(self, undo: Callable[[], None]) -> Callable[[], None]:
-        self.waiting.append(undo)
-        return undo
+    def promise(self, undo: Callable[[], None]) -> tuple[Callable[[], None], int]:
+        self.waiting.append((undo, torch._C._len_torch_dispatch_stack()))
+        return self.waiting[-1]
 
-    def keep(self, undo: Callable[[], None]) -> None:
+    def keep(self, undo: tuple[Callable[[], None], int]) -> None:
         """Restores it, unless that was done: an aborted block may end long after. What an inner block has left, which
         began with changed values, is restored before."""
         if undo in self.waiting:
@@ -228,24 +229,48 @@ class _Undos(threading.local):
 
     def since(self, count: int) -> None:
         while len(self.waiting) > count:
-            self.waiting[-1]()
+            undo, modes = self.waiting[-1]
+            self.leave(modes)
+            undo()
             self.waiting.pop()
+
+    def leave(self, modes: int) -> None:
+        """Leaves torch's modes beyond so many, which are entered and left in Python, too: an aborted trace would go
+        on."""
+        while torch._C._len_torch_dispatch_stack() > modes:
+            torch.utils._python_dispatch._pop_mode()
 
     def end(self, count: int, modes: int) -> None:
         self.since(count)
-        while torch._C._len_torch_dispatch_stack() > modes:  # torch's modes are entered and left in Python, too
-            torch.utils._python_dispatch._pop_mode()
+        self.leave(modes)
 
 
 _undos = _Undos()
+
+
+def _end_blocks(interrupt: BaseException | None) -> None:
+    """Ends the `with` blocks whose end an interrupt has prevented, the inner ones first: blocks of torch's
+    FakeTensorMode change the dispatch keys of the thread, and the interrupt's frames would keep them."""
+    while interrupt is not None:
+        frames = [frame for frame, _ in traceback.walk_tb(interrupt.__traceback__)]
+        for frame in reversed(frames):
+            with contextlib.suppress(RuntimeError):  # it still runs
+                frame.clear()
+        interrupt = interrupt.__context__
 
 
 def whole(run: Callable[[], Any]) -> Any:
     """The result of a function that runs targets; after it everything is restored, even if an interrupt came while
     something was being restored."""
     count, modes = len(_undos.waiting), torch._C._len_torch_dispatch_stack()
+    keys = torch._C._PreserveDispatchKeyGuard()  # by which torch's functions choose what they call
     try:
         return run()
+    except BaseException as e:
+        if not isinstance(e, Exception):
+            _end_blocks(e)
+            keys.__exit__(None, None, None)
+        raise
     finally:
         try:
             _undos.end(count, modes)

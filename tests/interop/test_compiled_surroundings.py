@@ -207,7 +207,7 @@ def test_scores_of_ignored_labels_that_are_not_finite(bad, ignored):
 
 # ---- interrupts and threads ------------------------------------------------------------------------------------------
 
-RESTORING = set("keep undo _undo since end __exit__ unchanged put_gradient clear_gradient whole".split())
+RESTORING = set("keep undo _undo since leave end __exit__ unchanged put_gradient clear_gradient whole".split())
 
 
 def test_interrupts_while_a_trace_restores_what_it_changed():
