@@ -10,6 +10,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
+import torch
 
 from compatgrad import _C
 from compatgrad.chainer import backend, device_resident, initializers, link_hook, variable
@@ -178,6 +179,12 @@ class Link(device_resident.DeviceResident):
             value.name = name
             self._params.add(name)
             self._persistent.discard(name)
+        elif self._within_init_scope and isinstance(value, torch.nn.Module):
+            warnings.warn(
+                f"{type(self).__name__}.{name} is a torch module, whose parameters Chainer's optimizers do not see: "
+                "assign interop.as_chainer_link(module)",
+                stacklevel=2,
+            )
         super().__setattr__(name, value)
 
     def __delattr__(self, name):

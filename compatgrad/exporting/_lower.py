@@ -135,6 +135,8 @@ class _Lowering:
     # ---- nodes -------------------------------------------------------------------------------------------------------
 
     def _lower(self, node: Any) -> None:
+        if "val" not in node.meta:  # it returns nothing, as an update of a list of parameters in their places does
+            raise _Unsuited
         value = node.meta["val"]
         if node.target is getitem:
             self._item(node)

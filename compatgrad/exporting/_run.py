@@ -68,6 +68,7 @@ class Exporter:
         self.state = state = dict(self.module.state_dict(keep_vars=True))
         self._first_call(state)
         assembly = self._assembled(state)
+        self.fixed = assembly.traces[0].fixed_places()
         gm = self._graph_module(assembly)
         self.random = any(c.is_random() for c in assembly.traces[0].calls)
         if check and not self.random:

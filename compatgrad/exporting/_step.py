@@ -129,6 +129,13 @@ class StepExporter(Exporter):
         """Whether a call removes gradients."""
         return any(g is None for g in self._gradients_from(_FIRST, state))
 
+    def left_out(self) -> str:
+        """The name and shape of a Variable that needs a gradient, and whose values the graph contains; else empty."""
+        for v in (*targets.outside(self.target.target), *self._registered()):
+            if targets.needs_gradient(v) and targets.tensor_of(v).data_ptr() in self.fixed:
+                return f"{getattr(v, 'name', None) or 'a Variable'} of shape {tuple(v.shape)}"
+        return ""
+
     def _registered(self) -> list[Any]:
         return [] if self.target.frontend is None else list(self.target.frontend.registered())
 

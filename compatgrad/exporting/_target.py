@@ -42,7 +42,8 @@ class Target:
         self.holder: Any = target
         if parameters is not None and self.given is None:
             if not _has_parameters(parameters):
-                raise TypeError(f"{who}: parameters: expected a dict, a link or a block, got {_kind(parameters)}")
+                hint = "; pass the block itself" if hasattr(parameters, "initialize") else ""
+                raise TypeError(f"{who}: parameters: expected a dict, a link or a block, got {_kind(parameters)}{hint}")
             self.holder = parameters
         elif parameters is None and _has_parameters(getattr(target, "__self__", None)):
             self.holder = target.__self__

@@ -156,6 +156,10 @@ class Trace(TorchDispatchMode):
             found.append(value)
         return self._known(value)
 
+    def fixed_places(self) -> set[int]:
+        """The addresses of the arrays whose values the graph contains."""
+        return {v.place for values in self._real.values() for v in values if v.kind == "constant"}
+
     def _part_of(self, name: str, whole: torch.Tensor, t: torch.Tensor) -> Value:
         key = (whole.data_ptr(), whole.dtype, tuple(whole.shape), whole.stride())
         found = self._real.setdefault(key, [])
@@ -349,6 +353,8 @@ def place_of(e: BaseException) -> str:
     frame, line = frames[own[-1]]
     inner = [f for f, _ in frames[own[-1] + 1 :] if f.f_code.co_filename.startswith(_INSIDE[0])]
     calls = [f for f in inner if not f.f_globals.get("__name__", "").startswith(_OWN)]
+    # the function or link that the program calls, not what every call passes through (`chainer._link.__call__`)
+    calls = [f for f in calls if "._" not in f.f_globals["__name__"]] or calls
     file = frame.f_code.co_filename
     text = linecache.getline(file, line).strip()
     by = f", in {calls[0].f_globals['__name__']}.{calls[0].f_code.co_name}" if calls else ""

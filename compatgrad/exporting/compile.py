@@ -238,6 +238,13 @@ class _Compiled:
                 f"takes seconds, and this is number {_MANY + 1}: pad its inputs to few sizes",
                 stacklevel=7,
             )
+        if (left_out := exporter.left_out()) and not isinstance(self.fn, torch.nn.Module):
+            warnings.warn(
+                f"interop.compile: {self.__name__} reads {left_out}, which needs a gradient and is not among the "
+                "parameters: the graph keeps the values of this call, and no gradient reaches it. Pass the link, the "
+                "block or a dict of Variables by parameters=",
+                stacklevel=7,
+            )
         found = (_CompiledStep if exporter.leaves else _CompiledGraph)(exporter, graph, self.options)
         self.graphs[key] = found
         return found
