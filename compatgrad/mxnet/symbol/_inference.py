@@ -26,6 +26,7 @@ from ._facts import flag
 from ._fused import normalized
 from ._graph import Entry, Node, order
 from ._growth import LARGE_SQUARES, moderate, unsafe
+from ._parts import PART, apart
 from ._run import run_node
 
 __all__ = ["LARGE", "Program", "compiled"]
@@ -44,7 +45,7 @@ _KNOWN = frozenset("""
     _plus_scalar _minus_scalar _rminus_scalar _mul_scalar _div_scalar _rdiv_scalar _power_scalar _maximum_scalar
     _minimum_scalar mean sum max min Flatten Reshape reshape_like transpose SwapAxis expand_dims squeeze slice
     slice_axis slice_like broadcast_like broadcast_to broadcast_axis tile repeat Pad Crop Concat stack
-    depth_to_space space_to_depth
+    depth_to_space space_to_depth SliceChannel
 """.split())  # fmt: skip
 # Those whose results are new arrays that functions of the engine compute from the inputs, without values in between
 # that Python would read.
@@ -104,8 +105,8 @@ class _Compiler:
     def __init__(
         self, heads: Sequence[Entry], inputs: Mapping[str, torch.Tensor], parameters: Mapping[str, torch.Tensor]
     ) -> None:
-        self.heads, self.inputs, self.parameters = heads, inputs, parameters
-        self.nodes = order(heads)
+        self.heads, self.inputs, self.parameters = apart(heads), inputs, parameters
+        self.nodes = order(self.heads)
         self.readers: dict[int, list[Node]] = {}  # by id of a node, the operators that read its result
         for node in self.nodes:
             if node.op is not None and (node.op not in _KNOWN or node.subgraphs):
@@ -114,9 +115,9 @@ class _Compiler:
                 if i:
                     raise _Unsuitable
                 self.readers.setdefault(id(source), []).append(node)
-        if any(i for _, i in heads):
+        if any(i for _, i in self.heads):
             raise _Unsuitable
-        self.shown = {id(node) for node, _ in heads}
+        self.shown = {id(node) for node, _ in self.heads}
         self.known = self.constants()  # by id of a node, values of parameters and of what depends on them alone
         self.unsafe = unsafe(self.nodes, self.known)
         self.done: set[int] = set()  # nodes whose steps are made, or that are part of the step of another
@@ -469,7 +470,8 @@ def _place(node: Node) -> tuple[Sequence[int], Sequence[int], Sequence[int], int
 
 def _run(node: Node, *inputs: torch.Tensor) -> torch.Tensor:
     """The result of an operator by its function of `mx.nd`."""
-    y: torch.Tensor = run_node(node, [NDArray(x.contiguous()) for x in inputs])[0].tensor
+    results = run_node(node, [NDArray(x.contiguous()) for x in inputs])
+    y: torch.Tensor = results[int(node.attrs.get(PART, 0))].tensor
     return y
 
 
@@ -529,6 +531,12 @@ def _view(node: Node, inputs: Sequence[torch.Tensor]) -> Callable[..., torch.Ten
         return _torch("reshape", ..., _run(node, *inputs).shape)
     if node.op == "transpose":
         return _torch("permute", ..., p.get("axes") or tuple(reversed(range(inputs[0].dim()))))
+    if node.op == "SliceChannel":
+        axis, part = p.get("axis", 1), int(node.attrs[PART])
+        size = inputs[0].shape[axis] // p["num_outputs"]
+        if size == 1 and p.get("squeeze_axis"):
+            return _torch("select", ..., axis, part, overload="int")
+        return _torch("slice", ..., axis, part * size, (part + 1) * size, overload="Tensor")
     return None
 
 
