@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import inspect
 import os
 import re
 import threading
@@ -67,7 +68,7 @@ def compile(
     Raises:
         ExportError: in a call, if `fn` cannot be written as one graph, or runs `backward` and changes gradients that
             were there before in another way than by replacing them or adding to them.
-        TypeError: `fn` is not callable, or the option `fullgraph` is given.
+        TypeError: `fn` is not callable, an option is unknown, or the option `fullgraph` is given.
 
     Example:
         >>> import torch
@@ -183,6 +184,12 @@ class _Compiled:
     def __init__(self, fn: Any, parameters: Any, frontend: str | None, dynamic: Any, options: dict[str, Any]) -> None:
         if "fullgraph" in options:
             raise TypeError("interop.compile: fullgraph cannot be chosen: a part that is not compiled is an error")
+        known = sorted(set(inspect.signature(torch.compile).parameters) - {"model", "fullgraph", "dynamic"})
+        if unknown := sorted(set(options) - set(known)):
+            raise TypeError(
+                f"interop.compile: unknown option {', '.join(unknown)}: expected example_inputs, parameters, frontend, "
+                f"dynamic, or an option of torch.compile ({', '.join(known)})"
+            )
         self.fn, self.parameters, self.frontend, self.dynamic, self.options = fn, parameters, frontend, dynamic, options
         self.graphs: dict[Any, _CompiledGraph | _CompiledStep] = {}
         self.recent: dict[Any, _CompiledGraph | _CompiledStep] = {}  # graphs by what `_look` returns

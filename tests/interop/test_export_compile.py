@@ -147,3 +147,5 @@ the gradients
         interop.compile(lambda x: x * float(x.array.sum()), frontend="chainer", backend="eager")(X)
     with pytest.raises(TypeError, match="fullgraph cannot be chosen"):
         interop.compile(net, fullgraph=False)
+    with pytest.raises(TypeError, match=r"unknown option params: expected example_inputs, parameters, .*backend"):
+        interop.compile(net, params=net)
