@@ -1,4 +1,4 @@
-"""Plans of blocks whose weights are computed from parameters, and their max pooling."""
+"""Plans of blocks whose weights are computed from parameters, their max pooling, and faults of the compiler."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import torch
 
 from compatgrad import _C
 from compatgrad.mxnet import nd
-from compatgrad.mxnet.gluon import nn
+from compatgrad.mxnet.gluon import _plan, nn
 
 from .hybrid_plans import X, agree, call_until_planned, randomize, runs_without, small
 
@@ -145,3 +145,15 @@ def test_plans_with_max_pooling_agree():
     x[0, 0, 5, 5] = np.nan
     assert np.isnan(runs_without(net, nd.array(x)).asnumpy()).any()
     agree(net, nd.array(X))
+
+
+def test_a_fault_of_the_compiler_is_told(monkeypatch):
+    def fails(*args):
+        raise ZeroDivisionError("a fault")
+
+    net = small()
+    monkeypatch.setattr(_plan, "compiled", fails)
+    with pytest.warns(RuntimeWarning, match="could not make a plan of this block.*ZeroDivisionError"):
+        for _ in range(_plan._CALLS + 2):
+            y = net(nd.array(X))
+    assert net._planner.refused and np.isfinite(y.asnumpy()).all()

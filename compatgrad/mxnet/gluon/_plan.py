@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import threading
+import warnings
 from collections.abc import Sequence
 from operator import is_
 from typing import Any
@@ -270,16 +271,25 @@ def _compiled(block: Any, state: _State, inputs: Sequence[Any], outputs: list[An
     outer, _state.hybridized = _state.hybridized, True
     try:
         variables, symbol = block._get_graph(*inputs)
-        names = [x.name for x in variables]
-        if set(names) & set(named):
-            return None
-        values = {p.name: t for p, t in zip(state.parameters, tensors, strict=True)}
-        with torch.no_grad():
-            found = compiled(symbol._outputs, dict(zip(names, given, strict=True)), values)
     except Exception:  # hybrid_forward does not run on symbols, for example
         return None
     finally:
         _state.hybridized = outer
+    names = [x.name for x in variables]
+    if set(names) & set(named):
+        return None
+    values = {p.name: t for p, t in zip(state.parameters, tensors, strict=True)}
+    try:
+        with torch.no_grad():
+            found = compiled(symbol._outputs, dict(zip(names, given, strict=True)), values)
+    except Exception as error:  # the call has its results, which must not be lost
+        warnings.warn(
+            f"{block.name}: compatgrad could not make a plan of this block, so each call runs operator by operator. "
+            f"Please report this error: {error!r}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
     if found is None:
         return None
     program, results = found
