@@ -23,6 +23,7 @@ __all__ = [
     "is_direct",
     "is_direct_product",
     "keeps_nan",
+    "reaches_over",
     "tiling",
 ]
 
@@ -178,6 +179,28 @@ def _direct_time(places: int, maps: int, channels: int, kernel: Sequence[int], d
     return max(clocks / 2.55, strips * numbers * maps * 0.15)
 
 
+def reaches_over(kernel: Sequence[int], padding: Sequence[int], dilation: Sequence[int]) -> bool:
+    """Whether a window of a filter may lie in the padding alone. oneDNN ends the process at some such windows.
+
+    Args:
+        kernel, padding, dilation: one number for each axis.
+
+    Returns:
+        Whether the padding is as long as a window, for an axis. `convolution` makes no layer of oneDNN's then.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> from compatgrad.core.fixed_layers import reaches_over
+        >>> reaches_over((3, 1), (2, 1), (1, 1)), reaches_over((3, 1), (2, 0), (1, 1))
+        (True, False)
+
+    Source: `compatgrad/core/fixed_layers.py`.
+    """
+    return any(p > d * (k - 1) for k, p, d in zip(kernel, padding, dilation, strict=True))
+
+
 def is_direct(weight: torch.Tensor, place: _Place, size: Sequence[int]) -> bool:
     """Whether `convolution` makes a layer that accepts `before`.
 
@@ -277,6 +300,8 @@ def convolution(
         return _C.direct_step(weight, bias, *change, moves, groups > 1, overwrite, activation, numbers)
     maps, _, *kernel = weight.shape
     if way == "oneDNN":
+        if reaches_over(kernel, padding, dilation):
+            raise ValueError(f"convolution: oneDNN: windows {kernel} may lie in the padding {list(padding)} alone")
         onednn = [list(n) for n in (padding, stride, dilation)]
         packed = _operators()["order filters"](weight.contiguous(), *onednn, groups, list(size))
         after = (packed, bias, *onednn, groups)

@@ -41,6 +41,8 @@ std::optional<Tensor> bias(const Tensor& b) { return b.defined() ? std::optional
 void check_channels(const Tensor& x) {
   TORCH_CHECK_VALUE(x.dim() < 2 || x.size(1) > 0, "convolution: x of shape ", x.sizes(), " has no channels");
 }
+// With the last axis side by side in memory, also where axes of one number leave the order open.
+Tensor in_plain_order(const Tensor& x) { return x.contiguous().flatten().view(x.sizes()); }
 Var convolution(const Placement& p, const Var& x, const Var& w, Ints outsize);
 Var deconvolution(const Placement& p, const Var& x, const Var& w, Ints outsize);
 Var convolution_grad_w(const Placement& p, const Var& x, const Var& gy, Ints ksize);
@@ -72,8 +74,11 @@ struct Convolution : Placement {
     const Tensor image = extended(x, reach);
     if (const Tensor y = map_by_way(*this, image, w, b, map); y.defined()) return y;
     if (only_shape(*this, image, w, b, image.sizes(), map)) return at::empty(map, x.options());
+    const bool plain = holds_window(w.sizes());
+    const Tensor filters = plain ? in_plain_order(w) : w;
     const auto part = [&](const Tensor& images) {
-      return at::convolution(images, w, bias(b), stride, pad, dilate, false, Ints(stride.size(), 0), groups);
+      return at::convolution(plain ? in_plain_order(images) : images, filters, bias(b), stride, pad, dilate, false,
+                             Ints(stride.size(), 0), groups);
     };
     const int64_t n = x.size(0), step = images_at_once(image, map, w);
     if (!step) return part(image);

@@ -391,3 +391,10 @@ def test_steps_of_torchs_operators():
 def test_unknown_activations_are_refused():
     with pytest.raises(ValueError, match="activation"):
         convolution(torch.ones(1, 1, 1, 1), None, ((1, 1), (0, 0), (1, 1), 1), (1, 1, 1, 1), "tanh")
+
+
+@by("oneDNN")
+def test_windows_in_the_padding_alone_are_refused_where_they_would_end_the_process(way):
+    place = (1, 2), (1, 3), (2, 2), 2
+    with pytest.raises(ValueError, match="in the padding"):
+        convolution(data(2, 4, 1, 1), data(2), place, (8, 8, 2, 1))

@@ -190,3 +190,13 @@ def test_a_batch_of_rows_after_images():
         planned(net, x)
         agree(net, nd.array(x))
         agree(net, nd.array(2 * x))
+
+
+@pytest.mark.parametrize("n", [1, 8])
+def test_windows_in_the_padding_alone_do_not_end_the_process(n):
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(8, (3, 1), padding=(1, 0)), nn.Conv2D(8, (3, 1), padding=(1, 0)))
+    net.add(nn.Conv2D(2, 1, (1, 2), (1, 3), (2, 2), groups=2))
+    x = np.random.RandomState(1).rand(n, 3, 2, 1).astype("float32")
+    planned(net, x)
+    agree(net, nd.array(x))

@@ -190,3 +190,15 @@ def test_deconvolution(name, stride, pad, more, needs):
     np.testing.assert_allclose(y.tensor.numpy(), ty.detach().numpy(), rtol=1e-4, atol=1e-3)
     for g, (_, e) in zip(found, asked, strict=True):
         np.testing.assert_allclose(g.tensor.numpy(), e.numpy(), rtol=1e-4, atol=1e-4 * e.abs().max())
+
+
+@pytest.mark.parametrize("n, channels", [(8, 4), (1, 1), (1, 4)])
+@pytest.mark.parametrize("last", [False, True])
+def test_windows_in_the_padding_alone_do_not_end_the_process(n, channels, last):
+    generator = torch.Generator().manual_seed(n)
+    x, w = torch.randn(n, 2 * channels, 5, 1, generator=generator), torch.randn(8, channels, 1, 2, generator=generator)
+    x = x.contiguous(memory_format=torch.channels_last) if last else x
+    place = {"stride": (2, 3), "dilate": (2, 2), "pad": (2, 4), "groups": 2}
+    y = compatgrad.ops.convolution(x, w, torch.ones(8), **place).tensor
+    expected = torch.nn.functional.conv2d(x.double(), w.double(), torch.ones(8).double(), (2, 3), (2, 4), (2, 2), 2)
+    torch.testing.assert_close(y.double(), expected, rtol=1e-5, atol=1e-5)

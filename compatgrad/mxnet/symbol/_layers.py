@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from compatgrad.core.fixed_layers import reaches_over
+
 from ..ndarray._operator import parse
 from ._facts import flag
 from ._graph import Node
@@ -10,9 +12,13 @@ __all__ = ["activation", "axis", "is_convolution", "is_norm", "is_transposed", "
 
 
 def is_convolution(node: Node) -> bool:
-    """Whether oneDNN's operator computes the convolution: over two axes, with channels before them."""
-    p = node.params
-    return node.op == "Convolution" and len(parse(p["kernel"])) == 2 and p.get("layout", "None") in ("NCHW", "None")
+    """Whether a layer of `fixed_layers` computes the convolution: over two axes, with channels before them, and without
+    windows that lie in the padding alone.
+    """
+    if node.op != "Convolution" or node.params.get("layout", "None") not in ("NCHW", "None"):
+        return False
+    kernel, pad, dilate = (parse(node.params.get(k, "None")) for k in ("kernel", "pad", "dilate"))
+    return len(kernel) == 2 and not reaches_over(kernel, pad or (0, 0), dilate or (1, 1))
 
 
 def is_transposed(node: Node) -> bool:
