@@ -81,6 +81,9 @@ def shareable(array: np.ndarray) -> np.ndarray:
     Returns:
         An array for `torch.from_numpy`.
 
+    Raises:
+        MemoryError: there is no memory for a copy.
+
     Example:
         >>> import numpy as np
         >>> from compatgrad.core.arrays import shareable
