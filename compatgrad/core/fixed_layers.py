@@ -161,18 +161,17 @@ def _way(weight: Sequence[int], place: _Place, size: Sequence[int]) -> str:
         channelwise = channels == 1 and maps == size[1] and products < _MOST_CHANNELWISE
         return "direct" if channelwise else "oneDNN"
     times = {
-        "direct": _direct_time(places, maps, channels, kernel, dilation[1] > 1),
+        "direct": _direct_time(places, maps, channels, kernel, dilation[1]),
         "oneDNN": 33e3 + products / 83,
         "rows": 5e3 + products / 68 if rows else math.inf,
     }
     return min(times, key=times.__getitem__)
 
 
-def _direct_time(places: int, maps: int, channels: int, kernel: Sequence[int], dilated: bool) -> float:
+def _direct_time(places: int, maps: int, channels: int, kernel: Sequence[int], dilation: int) -> float:
     """How long `_C.direct_step` takes, by an estimate in nanoseconds."""
     numbers = math.prod(kernel) * channels
-    run = channels if dilated else kernel[1] * channels
-    together = next((n for n in (4, 2) if maps * n <= 16 and run % n == 0), 1)
+    together = _C.direct_together(maps, channels, kernel[1], dilation)
     pairs, single = divmod(-(-maps * together // 16), 2)
     clocks = -(-places // 8) * (pairs * (8 * numbers + 50) + single * (5.5 * numbers // together + 45))
     strips = -(-places // 128) if numbers * maps > _CACHE else 1  # each reads all filters

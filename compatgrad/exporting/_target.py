@@ -469,10 +469,7 @@ def needs_gradient(x: Any) -> bool:
 def is_receiver(x: Any) -> bool:
     """Whether passes may leave a gradient in an input: labels have none, even if their Variable says that it needs
     one."""
-    if not isinstance(x, _C.Variable) or not needs_gradient(x):
-        return False
-    t = tensor_of(x)
-    return t.is_floating_point() or t.is_complex()
+    return isinstance(x, _C.Variable) and needs_gradient(x) and needs_gradient(tensor_of(x))
 
 
 def look_of(x: Any) -> tuple[bool, bool]:

@@ -29,7 +29,7 @@ class Shares {
   // The next piece of a thread; false: nothing is left.
   bool next(int64_t thread, Piece& piece) {
     for (int64_t i = 0; i < count_; ++i)
-      if (take(shares_[(thread + i) % count_].items, thread + i < count_ && i == 0, piece)) return true;
+      if (take(shares_[(thread + i) % count_].items, i == 0 && thread < count_, piece)) return true;
     return false;
   }
 

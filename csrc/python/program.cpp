@@ -76,7 +76,8 @@ PyObject* run_program(PyObject*, PyObject* const* args, Py_ssize_t n) {
   for (size_t k = 0; k < p->inputs.size(); ++k) values[p->inputs[k]] = tensor_argument(inputs[k], "inputs");
   const double most = n > 2 ? number(args[2], "most") : 0;
   const at::NoGradGuard no_grad;
-  const bool usual = unlocked([&] {
+  const bool usual = [&] {
+    const Unlocked unlocked(true);
     if (n > 2) {
       const at::AutoDispatchBelowADInplaceOrView unrecorded;
       for (const int64_t i : p->inputs) {
@@ -102,7 +103,7 @@ PyObject* run_program(PyObject*, PyObject* const* args, Py_ssize_t n) {
       if (n > 2 && !std::isfinite(at::sum(values[i]).item<float>())) return false;
     }
     return true;
-  });
+  }();
   if (!usual) Py_RETURN_NONE;
   return list_of(p->outputs.size(), [&](size_t k) { return wrap_tensor(values[p->outputs[k]]); }).release();
 }

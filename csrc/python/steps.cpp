@@ -24,10 +24,13 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t n, PyObject* names)
     if (names && PyTuple_GET_SIZE(names)) fail(PyExc_TypeError, "a step takes no keyword arguments");
     c10::SmallVector<Tensor, 4> in;
     for (Py_ssize_t i = 0; i < PyVectorcall_NARGS(n); ++i) in.push_back(tensor_argument(args[i], "input"));
-    return wrap_tensor(unlocked([&] {
+    Tensor y;
+    {
+      const Unlocked unlocked(true);
       const at::AutoDispatchBelowADInplaceOrView unrecorded;
-      return (*reinterpret_cast<PyStep*>(self)->function)(in);
-    }));
+      y = (*reinterpret_cast<PyStep*>(self)->function)(in);
+    }
+    return wrap_tensor(y);
   });
 }
 Tensor optional(PyObject* o, const char* what) { return o == Py_None ? Tensor() : tensor_argument(o, what); }
@@ -194,6 +197,14 @@ PyObject* gain(PyObject*, PyObject* const* args, Py_ssize_t) {
   for (int k = 0; k < 4; ++k) n[k] = integer(args[k], "rows_gain");
   return PyBool_FromLong(rows_gain(n[0], n[1], n[2], n[3]));
 }
+// direct_together(maps, channels, width, dilation) -> how many neighbouring numbers of a row of such filters
+// direct_step multiplies in one vector.
+PyObject* together(PyObject*, PyObject* const* args, Py_ssize_t) {
+  kernels::Direct d{};
+  d.out = integer(args[0], "maps"), d.in = integer(args[1], "channels");
+  d.filter[1] = integer(args[2], "width"), d.dilate[1] = integer(args[3], "dilation");
+  return PyLong_FromLongLong(kernels::direct_together(d));
+}
 PyObject* fits(PyObject*, PyObject*) { return PyBool_FromLong(kernels::direct_fits()); }
 
 }  // namespace
@@ -229,6 +240,7 @@ PyMethodDef step_functions[] = {{"tiles_step", FAST(tiles, 5), nullptr},
                                 {"chain_step", guard<chain>, METH_O, nullptr},
                                 {"channels_last_step", FAST(channels_last, 2), nullptr},
                                 {"rows_gain", FAST(gain, 4), nullptr},
+                                {"direct_together", FAST(together, 4), nullptr},
                                 {"direct_fits", guard<fits>, METH_NOARGS, nullptr},
                                 {nullptr, nullptr, 0, nullptr}};
 

@@ -22,14 +22,4 @@ inline at::Tensor tensor_argument(PyObject* o, const char* name) {
 // Copies the parameters of an op from one of its structs to another (params.cpp).
 void copy_params(const OpInfo& op, void* from, void* to);
 
-// Runs f without the interpreter's lock.
-template <class F>
-auto unlocked(F&& f) {
-  struct Unlocked {
-    PyThreadState* state = PyEval_SaveThread();
-    ~Unlocked() { PyEval_RestoreThread(state); }
-  } const scope;
-  return f();
-}
-
 }  // namespace cg::py

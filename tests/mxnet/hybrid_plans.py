@@ -41,6 +41,17 @@ def call_until_planned(net, *inputs):
     raise AssertionError("no plan was made")
 
 
+def planned(net, x):
+    """The program of the plan of a new network for such an input."""
+    net.initialize()
+    net(nd.array(x))
+    randomize(net)
+    net.hybridize()
+    call_until_planned(net, nd.array(x))
+    ((program, _),) = net._planner.plans.values()
+    return program
+
+
 def values(out):
     return [y.asnumpy() for y in (out if isinstance(out, list) else [out])]
 

@@ -6,7 +6,7 @@ import pytest
 from compatgrad import _C
 from compatgrad.mxnet import nd
 from compatgrad.mxnet.gluon import _plan, nn
-from tests.mxnet.hybrid_plans import agree, call_until_planned, randomize
+from tests.mxnet.hybrid_plans import agree, call_until_planned, planned
 
 pytestmark = pytest.mark.skipif(
     not (_plan.fixed_layers.available() and _C.direct_fits()), reason="no oneDNN, or the processor has no AVX-512"
@@ -48,19 +48,10 @@ class Split(nn.HybridBlock):
         return self.function(F, self.b(F.relu(self.a(x))))
 
 
-def planned(net):
-    net.initialize()
-    net(nd.array(X))
-    randomize(net)
-    net.hybridize()
-    call_until_planned(net, nd.array(X))
-    assert net._planner.plans
-    return net
-
-
 @pytest.mark.parametrize("name", SPLITS)
 def test_splits(name):
-    net = planned(Split(SPLITS[name]))
+    net = Split(SPLITS[name])
+    planned(net, X)
     agree(net, nd.array(X))
     agree(net, nd.array(X[::-1] * 3))
 
@@ -78,7 +69,8 @@ class Parts(nn.HybridBlock):
 
 
 def test_parts_that_are_outputs_have_memory_of_their_own():
-    net = planned(Parts())
+    net = Parts()
+    planned(net, X)
     first, second = net(nd.array(X))
     kept = second.asnumpy()
     first[:] = 0
@@ -103,7 +95,8 @@ class Weights(nn.HybridBlock):
 
 
 def test_a_parameter_is_split_once():
-    net = planned(Weights())
+    net = Weights()
+    planned(net, X)
     agree(net, nd.array(X))
     net.w.data()[:] = net.w.data() * 2 + 0.1
     call_until_planned(net, nd.array(X))

@@ -9,7 +9,7 @@ import torch
 from compatgrad import _C
 from compatgrad.mxnet import nd
 from compatgrad.mxnet.gluon import _plan, nn
-from tests.mxnet.hybrid_plans import agree, call_until_planned, randomize, runs_without, without_plan
+from tests.mxnet.hybrid_plans import agree, call_until_planned, planned, runs_without, without_plan
 
 pytestmark = pytest.mark.skipif(
     not (_plan.fixed_layers.available() and _C.direct_fits()), reason="no oneDNN, or the processor has no AVX-512"
@@ -48,20 +48,10 @@ class Residual(nn.HybridBlock):
         return F.relu(self.proj(x) + self.parts(x))
 
 
-def planned(net, x=X):
-    net.initialize()
-    net(nd.array(x))
-    randomize(net)
-    net.hybridize()
-    call_until_planned(net, nd.array(x))
-    ((program, _),) = net._planner.plans.values()
-    return program
-
-
 def test_normalizations_before_convolutions_are_part_of_them():
     net = nn.HybridSequential()
     net.add(Residual(), Residual(1))
-    assert len(planned(net).steps) == 6  # three convolutions each; the last one of them adds
+    assert len(planned(net, X).steps) == 6  # three convolutions each; the last one of them adds
     agree(net, nd.array(X))
     agree(net, nd.array(X[::-1] * 3))
 
@@ -78,7 +68,7 @@ def test_normalizations_that_others_read_or_that_groups_follow_are_steps():
             return self.b(self.last(F.broadcast_add(self.a(y), y)))
 
     net = Net()
-    assert len(planned(net).steps) == 5
+    assert len(planned(net, X).steps) == 5
     agree(net, nd.array(X))
 
 
@@ -106,7 +96,7 @@ def test_relu_is_part_of_convolutions_of_values_that_may_be_nan(function):
 def test_inputs_in_other_orders_of_memory():
     net = nn.HybridSequential()
     net.add(nn.MaxPool2D(2), Residual(), nn.AvgPool2D(2), nn.Conv2D(16, 1), nn.MaxPool2D(1))
-    planned(net)
+    planned(net, X)
     expected = agree(net, nd.array(X))[0]
     for axes in ((2, 3, 0, 1), (0, 2, 3, 1), (3, 2, 1, 0)):
         t = torch.from_numpy(X.transpose(axes).copy()).permute(*np.argsort(axes).tolist())
@@ -118,7 +108,7 @@ def test_inputs_in_other_orders_of_memory():
 
 def test_parameters_of_a_normalization_inside_a_convolution_change():
     net = Residual()
-    planned(net)
+    planned(net, X)
     before = agree(net, nd.array(X))[0]
     for p in (net.parts[0].running_mean, net.proj[0].gamma):
         p.data()[:] = p.data() + 0.5
@@ -130,7 +120,7 @@ def test_parameters_of_a_normalization_inside_a_convolution_change():
 def test_an_exception_inside_a_plan_leaves_it_usable(monkeypatch):
     net = nn.HybridSequential()
     net.add(Residual(), nn.HybridLambda(lambda F, x: F.tile(x, (1, 1, 2, 1))), Residual())
-    planned(net)
+    planned(net, X)
     used = net._planner.used
     from compatgrad.mxnet.symbol import _inference
 
@@ -148,7 +138,7 @@ def test_an_exception_inside_a_plan_leaves_it_usable(monkeypatch):
 def test_threads_with_different_inputs():
     net = nn.HybridSequential()
     net.add(Residual(), nn.HybridLambda(FUNCTIONS["style"]), Residual(1), nn.HybridLambda(FUNCTIONS["upsampling"]))
-    planned(net)
+    planned(net, X)
     inputs = [nd.array(X * k) for k in (1, 2, 3)]
     wanted = [without_plan(net, x)[0] for x in inputs]
     wrong = []
@@ -170,7 +160,7 @@ def test_threads_with_different_inputs():
 def test_functions_of_the_engine_run_as_compiled_steps(name):
     net = nn.HybridSequential()
     net.add(Residual(), nn.HybridLambda(FUNCTIONS[name]))
-    program = planned(net)
+    program = planned(net, X)
     assert all(type(function) is _C.Step for function, *_ in program.steps), program.steps
     expected = agree(net, nd.array(X))[0]
     agree(net, nd.array(np.abs(X) + 1))
