@@ -264,7 +264,7 @@ def test_gradients_that_depend_on_those_before_in_another_way():
 
     with pytest.raises(interop.ExportError, match="x has an attached gradient"):
         interop.compile(step, parameters=dense, backend="eager")(x)
-    with pytest.raises(TypeError, match="banana is not an option of torch.compile"):
+    with pytest.raises(TypeError, match="unknown option banana: expected .* an option of torch.compile"):
         interop.compile(step, parameters=dense, banana=1)(mx.nd.array(X))
 
 
