@@ -9,12 +9,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from compatgrad import _C
+from compatgrad.core.changes import Changes
 from compatgrad.core.entering import entered, let_in
 from compatgrad.core.files import naming
 
 from .._frontend import as_np_ndarrays, fe
 from ..util import is_np_array
-from ._changes import Changes, CountedDict
+from ._changes import NotedDict
 from ._loading import all_or_nothing
 from ._model_file import load_model, save_model
 from ._scope import _BlockScope, _state
@@ -71,10 +72,10 @@ class Block:
         self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix.removesuffix("_")
         self._scope = _BlockScope(self)
-        self._children = CountedDict()
+        self._children = NotedDict()
         self._reg_params = {}
-        self._forward_hooks = CountedDict()
-        self._forward_pre_hooks = CountedDict()
+        self._forward_hooks = NotedDict()
+        self._forward_pre_hooks = NotedDict()
 
     def __repr__(self):
         blocks = ((key, value) for key, value in self.__dict__.items() if isinstance(value, Block))
@@ -97,11 +98,11 @@ class Block:
             )
             self._reg_params[name] = value
         object.__setattr__(self, name, value)
-        Changes.last = object()
+        Changes.note()
 
     def __delattr__(self, name):
         object.__delattr__(self, name)
-        Changes.last = object()
+        Changes.note()
 
     # ---- names ----
 

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compatgrad.core.changes import Changes
+
 from .. import autograd, context, initializer, symbol
 from .. import ndarray as nd
 from .. import numpy as mx_np
 from ..base import MXNetError, mx_real_t
 from ..context import Context
 from ..util import is_np_array, is_np_shape
-from ._changes import CountedList
+from ._changes import NotedList
 from .utils import shape_is_known
 
 if TYPE_CHECKING:
@@ -40,14 +42,6 @@ class DeferredInitializationError(MXNetError):
 
     Source: `mxnet.gluon.parameter.DeferredInitializationError` of MXNet 1.9.1.
     """
-
-
-class _Epoch:
-    """`value` is another object whenever a parameter gets other arrays, so that code that caches arrays notices the
-    change. A number could miss changes by several threads.
-    """
-
-    value = object()
 
 
 def _as_list(ctx):
@@ -273,20 +267,20 @@ class Parameter:
         self._make_grads()
 
     def _set_arrays(self, arrays):
-        self._data = arrays = CountedList(arrays)
+        self._data = arrays = NotedList(arrays)
         own = type(self).data is not Parameter.data  # a subclass computes what layers read in its `data`
         # the same list as `_data`, because programs replace the array in `_data`
         self._one = arrays if len(arrays) == 1 and self._stype == "default" and not own else _NONE
-        _Epoch.value = object()
+        Changes.note_arrays()
 
     def _forget_arrays(self):
         self._data = self._grad = None
         self._one = _NONE
-        _Epoch.value = object()
+        Changes.note_arrays()
 
     def _make_grads(self):
         self._grad = None
-        _Epoch.value = object()
+        Changes.note_arrays()
         if self._grad_req == "null":
             return
         self._grad = [self._zeros(a.shape, a.dtype, a.context, self._grad_stype) for a in self._data]

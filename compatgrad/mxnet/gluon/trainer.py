@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compatgrad import _C
+from compatgrad.core.changes import Changes
 from compatgrad.core.files import replacing
 
 from .. import optimizer as opt
 from ..kvstore import KVStore, _create_kvstore, _create_sparse_kvstore
-from ._parameter import _Epoch
 from .parameter import Parameter, ParameterDict
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Trainer:
         self._init_optimizer(optimizer, optimizer_params or {})
         self._scale = self._optimizer.rescale_grad
         self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
-        self._plan = None  # (epoch of the parameters, [(updater, indices, gradients, arrays)])
+        self._plan = None  # (`Changes.arrays`, [(updater, indices, gradients, arrays)])
         self._kvstore = None
         self._reset_kvstore()
 
@@ -282,8 +282,8 @@ class Trainer:
         if scaler is not None and scaler.has_overflow(self._params):
             return
         plan = self._plan
-        if plan is None or plan[0] is not _Epoch.value:
-            plan = self._plan = _Epoch.value, self._make_plan()
+        if plan is None or plan[0] is not Changes.arrays:
+            plan = self._plan = Changes.arrays, self._make_plan()
         on_store = self._kvstore is not None and self._update_on_kvstore
         for updater, indices, gradients, arrays in plan[1]:
             live = [i for i, array in enumerate(arrays) if _fresh(array)]
