@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from compatgrad import _C
 
 from ..ndarray._operator import parse
 from ._facts import flag
 from ._graph import Node
 
-__all__ = ["activation", "axis", "is_convolution", "is_norm", "is_transposed", "moves"]
+__all__ = ["activation", "axis", "is_convolution", "is_norm", "is_transposed", "moves", "place"]
 
 
 def is_convolution(node: Node) -> bool:
@@ -36,6 +38,12 @@ def moves(node: Node) -> tuple[list[int], list[int]]:
     """The strides and the padding of a convolution over two axes."""
     p = {k: parse(v) for k, v in node.params.items()}
     return list(p.get("stride") or (1, 1)), list(p.get("pad") or (0, 0))
+
+
+def place(node: Node) -> tuple[Sequence[int], Sequence[int], Sequence[int], int]:
+    """Strides, padding and dilation of a convolution over two axes, and its groups."""
+    p = {k: parse(v) for k, v in node.params.items()}
+    return p.get("stride") or (1, 1), p.get("pad") or (0, 0), p.get("dilate") or (1, 1), p.get("num_group", 1)
 
 
 def is_norm(node: Node) -> bool:
