@@ -58,7 +58,25 @@ def _kind(value: Any) -> tuple[str, str]:
 
 
 def may_be_stranger(value: Any) -> bool:
-    """Whether a value that is no network of Gluon may be a network or a parameter of another framework."""
+    """Whether a value that is no network of Gluon may be a network or a parameter of another framework.
+
+    Args:
+        value: anything.
+
+    Returns:
+        False if `strangers` surely does not find it as an attribute.
+
+    Raises:
+        TypeError: the argument is missing.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.strangers import may_be_stranger
+        >>> may_be_stranger(torch.nn.ReLU()), may_be_stranger(3)
+        (True, False)
+
+    Source: `compatgrad/core/strangers.py`.
+    """
     return bool(_kind(value)[1])
 
 
@@ -124,11 +142,24 @@ def _strangers_in(value: Any, own: str) -> Iterator[tuple[Any, str, str]]:
 def strangers(attributes: Mapping[str, Any], own: str, known: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
     """The attributes of a network of the framework `own` that are, or contain, networks or parameters of another one.
 
-    attributes: the attributes by name.
-    own: "chainer", "mxnet", "nnabla" or "torch".
-    known: the network's parameters; what shares its memory with them is trained already.
+    Args:
+        attributes: the attributes by name.
+        own: "chainer", "mxnet", "nnabla" or "torch".
+        known: the network's parameters; what shares its memory with them is trained already.
 
-    Yields triples: the name of the attribute, what it is or contains, and what to assign in its place.
+    Returns:
+        Triples: the name of the attribute, what it is or contains, and what to assign in its place.
+
+    Raises:
+        AttributeError: `attributes` is no mapping.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.strangers import strangers
+        >>> list(strangers({"body": torch.nn.Linear(3, 2), "size": 3}, "mxnet", ()))
+        [('body', 'is a torch module (Linear)', 'interop.as_gluon_block(module)')]
+
+    Source: `compatgrad/core/strangers.py`.
     """
     places: set[int | None] = set()
     for name, value in list(attributes.items()):
@@ -148,10 +179,30 @@ def _depth() -> int:
 
 
 def warn_of(network: Any, own: str, known: Iterable[Any], effect: str, attributes: Any = None) -> None:
-    """Warns of each attribute of `network` that `strangers` finds.
+    """Warns of each attribute of a network that `strangers` finds.
 
-    effect: says what misses the parameters, after "whose parameters".
-    attributes: its attributes, if some are to be left out.
+    Args:
+        network: the network.
+        own, known: as for `strangers`.
+        effect: says what misses the parameters, after "whose parameters".
+        attributes: the network's attributes, if some are to be left out.
+
+    Raises:
+        TypeError: `network` has no attributes, and none are given.
+
+    Example:
+        >>> import warnings
+        >>> import torch
+        >>> import compatgrad.mxnet as mx
+        >>> net = mx.gluon.Block()
+        >>> net.body = torch.nn.Linear(3, 2)
+        >>> with warnings.catch_warnings(record=True) as found:
+        ...     warnings.simplefilter("always")
+        ...     _ = net.collect_params()
+        >>> str(found[0].message)[:42]
+        '"Block.body" is a torch module (Linear), w'
+
+    Source: `compatgrad/core/strangers.py`.
     """
     for name, what, instead in strangers(vars(network) if attributes is None else attributes, own, known):
         warnings.warn(
@@ -162,8 +213,27 @@ def warn_of(network: Any, own: str, known: Iterable[Any], effect: str, attribute
 
 
 def advice(value: Any, own: str) -> str:
-    """The end of an error text for a value that a network of `own` refuses; empty if it is no network or parameter of
-    another framework."""
+    """The end of an error text for a value that a network or an optimizer refuses.
+
+    Args:
+        value: the value.
+        own: the framework of the network or the optimizer, as for `strangers`.
+
+    Returns:
+        What the value is and what to use instead; empty if it is no network or parameter of another framework that has
+        something to train.
+
+    Raises:
+        KeyError: `own` is unknown.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.strangers import advice
+        >>> advice(torch.nn.Linear(3, 2), "chainer")
+        '. It is a torch module (Linear): use interop.as_chainer_link(module)'
+
+    Source: `compatgrad/core/strangers.py`.
+    """
     what, instead = _of(value, own)
     if what and _kind(value)[1] == "parameter":
         inner = "network" if _kind(value)[0] == "torch" else "interop.as_torch_module(network)"
@@ -172,7 +242,27 @@ def advice(value: Any, own: str) -> str:
 
 
 def refuse(value: Any, own: str, where: str) -> None:
-    """Raises TypeError for a network or a parameter of another framework at a place whose parameters are trained."""
+    """Refuses a network or a parameter of another framework at a place whose parameters are trained.
+
+    Args:
+        value: what is put there.
+        own: the framework of the place, as for `strangers`.
+        where: names the place.
+
+    Raises:
+        TypeError: the value is such a network or parameter.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.strangers import refuse
+        >>> refuse(torch.nn.ReLU(), "chainer", "Chain.a")
+        >>> refuse(torch.nn.Linear(3, 2), "chainer", "Chain.a")
+        Traceback (most recent call last):
+        ...
+        TypeError: ...
+
+    Source: `compatgrad/core/strangers.py`.
+    """
     what, instead = _of(value, own)
     if what:
         raise TypeError(

@@ -19,7 +19,7 @@ from compatgrad import _C
 from compatgrad.core.adapters import FRONTENDS, Adapter, frontend_of
 from compatgrad.core.configuration import using_modes
 from compatgrad.exporting._trace import ExportError, written_arguments
-from compatgrad.exporting.module import as_torch_module, holders
+from compatgrad.exporting.module import _holders, as_torch_module
 
 __all__ = ["Target"]
 
@@ -176,7 +176,7 @@ class Target:
         """
         values = {name: t.detach().clone() for name, t in state.items()}
         versions = _versions(list(state.values()))
-        attributes_of = [(h, dict(h.__dict__)) for h in holders(self.holder)]
+        attributes_of = [(h, dict(h.__dict__)) for h in _holders(self.holder)]
         variables = self.variables()
         gradients = [(v, kept_gradient(v), has_gradient(v)) for v in variables]
 

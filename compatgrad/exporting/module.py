@@ -9,11 +9,10 @@ import torch
 from torch.utils import _pytree
 
 from compatgrad import _C
-from compatgrad.core import bridge
+from compatgrad.core import bridge, strangers
 from compatgrad.core.adapters import FRONTENDS, Adapter, frontend_of
 from compatgrad.core.crossing import refuse_transforms
 from compatgrad.core.shared_memory import note_shared
-from compatgrad.core.strangers import warn_of
 
 __all__ = ["TorchModule", "as_torch_module"]
 
@@ -188,13 +187,13 @@ def _submodule(module: torch.nn.Module, path: str) -> torch.nn.Module:
     return module
 
 
-def holders(target: Any) -> Iterator[Any]:
+def _holders(target: Any) -> Iterator[Any]:
     """The links and blocks of which a network consists: a run may set their attributes (the state of a recurrent
     link)."""
     if isinstance(target, torch.nn.Module):
         for module in target.modules():
             if (inner := module.__dict__.get("_target")) is not None:
-                yield from holders(inner)
+                yield from _holders(inner)
     elif hasattr(target, "links") and hasattr(target, "namedparams"):
         yield from target.links()
     elif hasattr(target, "_collect_params_with_prefix"):
@@ -267,6 +266,6 @@ def as_torch_module(
     given = own.parameters(target) if parameters is None else parameters.items()
     module = TorchModule(target, own, [(name.replace("/", "."), p) for name, p in given])
     effect = "get gradients, but the torch module's parameters() and state_dict() do not contain"
-    for holder in holders(target):
-        warn_of(holder, own.name, module.parameters(), effect)
+    for holder in _holders(target):
+        strangers.warn_of(holder, own.name, module.parameters(), effect)
     return module

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
-from compatgrad.core.strangers import warn_of
+from compatgrad.core import strangers
 
 from .. import parameter
 from ..variable import Variable
@@ -161,7 +161,7 @@ class Module:
         if outermost:
             for module in _all_modules(self):
                 effect = "get_parameters() does not contain: a solver does not train them, save_parameters misses them"
-                warn_of(module, "nnabla", found.values(), effect)
+                strangers.warn_of(module, "nnabla", found.values(), effect)
         return found
 
     def set_parameter(self, key: str, param: Variable, raise_if_missing: bool = False) -> None:
