@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Changes", "CountedDict", "CountedList"]
+__all__ = ["Changes", "CountedDict", "CountedList", "Epoch"]
 
 
 class Changes:
@@ -17,11 +17,21 @@ class Changes:
     last = object()
 
 
+class Epoch:
+    """`value` is another object whenever a parameter gets other arrays or gradients, so that code that caches them
+    notices the change. A number could miss changes by several threads.
+    """
+
+    value = object()
+
+
 def _counted(name: str, base: type) -> Callable[..., Any]:
     method = getattr(base, name)
 
     def changing(self: Any, *args: Any, **kwargs: Any) -> Any:
         Changes.last = object()
+        if base is list:  # else a Trainer would update the array that a program has replaced
+            Epoch.value = object()
         return method(self, *args, **kwargs)
 
     changing.__name__ = name
@@ -34,7 +44,7 @@ class CountedDict(OrderedDict[Any, Any]):
 
 
 class CountedList(list[Any]):
-    """A list in which each change is counted."""
+    """The arrays or the gradients of a parameter, a list in which each change is counted."""
 
 
 for _base, _cls, _names in (

@@ -23,8 +23,7 @@ from compatgrad.core.shared_memory import Shared, is_shared
 from .. import ndarray as nd
 from ..symbol._growth import moderate
 from ..symbol._inference import Program, compiled
-from ._changes import Changes, CountedDict
-from ._parameter import _Epoch
+from ._changes import Changes, CountedDict, Epoch
 from ._scope import _state
 
 _WISH = os.environ.get("COMPATGRAD_PLANS", "1")
@@ -158,7 +157,7 @@ class _State:
 
 
 def _counts() -> tuple[object, int, object]:
-    return Changes.last, _Epoch.value, Shared.last
+    return Changes.last, Epoch.value, Shared.last
 
 
 class Planner:

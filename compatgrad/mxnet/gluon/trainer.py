@@ -11,7 +11,7 @@ from compatgrad.core.files import replacing
 
 from .. import optimizer as opt
 from ..kvstore import KVStore, _create_kvstore, _create_sparse_kvstore
-from ._parameter import _Epoch
+from ._changes import Epoch
 from .parameter import Parameter, ParameterDict
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ class Trainer:
                 f"initialized on {ctx} while previous Parameters are initialized on {contexts}."
             )
             contexts = ctx
-        return contexts or []
+        if contexts is None:
+            raise TypeError("'NoneType' object is not iterable: params holds no Parameter")
+        return contexts
 
     def _init_optimizer(self, optimizer, optimizer_params):
         param_dict = dict(enumerate(self._params))
@@ -283,8 +285,8 @@ class Trainer:
         if scaler is not None and scaler.has_overflow(self._params):
             return
         plan = self._plan
-        if plan is None or plan[0] is not _Epoch.value:
-            plan = self._plan = _Epoch.value, self._make_plan()
+        if plan is None or plan[0] is not Epoch.value:
+            plan = self._plan = Epoch.value, self._make_plan()
         on_store = self._kvstore is not None and self._update_on_kvstore
         for updater, indices, gradients, arrays in plan[1]:
             live = [i for i, array in enumerate(arrays) if _fresh(array)]
