@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from compatgrad import _C
+from compatgrad.core.shared_memory import note_shared
 from compatgrad.core.torch_call import call_with
 from compatgrad.interop._torch_modules import follow
 from compatgrad.mxnet import autograd, gluon
@@ -39,6 +40,7 @@ class TorchBlock(gluon.Block):
         if own._data is None:  # otherwise the block shares the parameters of another block
             own.initialize(init="zeros")
             _C.replace_leaf(own.data(), t.detach().view(shape))
+            note_shared(t.detach())
         follow(t, own.data().tensor.view(t.shape))
         self._reg_params[name] = own
         return own
