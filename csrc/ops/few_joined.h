@@ -42,18 +42,23 @@ inline Tensor few_joined(TensorList xs, const Ints& sizes, int64_t along) {
   return y;
 }
 
+// Adds the lengths along an axis of all but the first of the tensors to `sizes`, those of the first. Returns the first
+// tensor that differs from it in another axis, or null.
+inline const Tensor* add_lengths(TensorList xs, int64_t along, Ints& sizes) {
+  for (const Tensor& x : xs.slice(1)) {
+    if (x.dim() != xs[0].dim()) return &x;
+    for (int64_t i = 0; i < x.dim(); ++i)
+      if (i != along && x.size(i) != sizes[i]) return &x;
+    sizes[along] += x.size(along);
+  }
+  return nullptr;
+}
 // What at::cat and at::stack give, or an undefined tensor.
 inline Tensor few_concat(TensorList xs, int64_t axis) {
   const int64_t ndim = xs[0].dim(), along = axis < 0 ? axis + ndim : axis;
   if (along < 0 || along >= ndim) return {};
   Ints sizes = ints(xs[0].sizes());
-  for (const Tensor& x : xs.slice(1)) {
-    if (x.dim() != ndim) return {};
-    for (int64_t i = 0; i < ndim; ++i)
-      if (i != along && x.size(i) != sizes[i]) return {};
-    sizes[along] += x.size(along);
-  }
-  return few_joined(xs, sizes, along);
+  return add_lengths(xs, along, sizes) ? Tensor() : few_joined(xs, sizes, along);
 }
 inline Tensor few_stack(TensorList xs, int64_t axis) {
   const int64_t ndim = xs[0].dim() + 1, along = axis < 0 ? axis + ndim : axis;

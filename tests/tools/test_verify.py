@@ -461,7 +461,7 @@ def test_the_programs_exit_status_is_passed_on(tmp_path):
 # ---- the pieces ------------------------------------------------------------------------------------------------------
 def test_the_recorder_is_written_for_python_36():
     files = sorted(Path(compatgrad_recorder.__file__).parent.glob("*.py"))
-    assert len(files) == 9
+    assert Path(compatgrad_recorder.__file__).with_name("_recorder.py") in files
     for file in files:
         tree = ast.parse(file.read_text(), feature_version=(3, 6))
         for node in ast.walk(tree):

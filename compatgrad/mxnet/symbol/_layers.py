@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compatgrad.core.fixed_layers import reaches_over
+from compatgrad import _C
 
 from ..ndarray._operator import parse
 from ._facts import flag
@@ -18,7 +18,7 @@ def is_convolution(node: Node) -> bool:
     if node.op != "Convolution" or node.params.get("layout", "None") not in ("NCHW", "None"):
         return False
     kernel, pad, dilate = (parse(node.params.get(k, "None")) for k in ("kernel", "pad", "dilate"))
-    return len(kernel) == 2 and not reaches_over(kernel, pad or (0, 0), dilate or (1, 1))
+    return len(kernel) == 2 and not _C.holds_window(kernel, pad or (0, 0), dilate or (1, 1))
 
 
 def is_transposed(node: Node) -> bool:
