@@ -183,10 +183,12 @@ class Summary:
 
     def add(self, value: Any, weight: Any = 1) -> None:
         """Adds a scalar or 0-dimensional array, counted `weight` times."""
+        if isinstance(weight, (int, float)):
+            value = in_double(value)
         with _device_of(value):
-            self._x += weight * value
-            self._x2 += weight * value * value
-            self._n += weight
+            self._x += in_double(weight * value)
+            self._x2 += in_double(weight * value * value)
+            self._n += in_double(weight)
 
     def compute_mean(self) -> Any:
         """The mean."""
@@ -208,6 +210,18 @@ class Summary:
             self._n = serializer("_n", self._n)
         except KeyError:
             warnings.warn("The previous statistics are not saved.", stacklevel=2)
+
+
+def in_double(value: Any) -> Any:
+    """A scalar of NumPy with the 64 bits that NumPy 1 gave to its sum with a Python number.
+
+    NumPy 2 keeps the scalar's own type: a sum of float32 losses would lose digits, one of int8 numbers overflow.
+    """
+    if isinstance(value, (numpy.generic, numpy.ndarray)) and not value.ndim and value.dtype.itemsize < 8:
+        wide = {"f": numpy.float64, "i": numpy.int64, "u": numpy.int64}.get(value.dtype.kind)
+        if wide is not None:
+            return wide(value)
+    return value
 
 
 def _device_of(value):

@@ -19,7 +19,7 @@ from compatgrad import _C
 from compatgrad.core.adapters import FRONTENDS, Adapter, frontend_of
 from compatgrad.core.configuration import using_modes
 from compatgrad.exporting._trace import ExportError, written_arguments
-from compatgrad.exporting.module import as_torch_module
+from compatgrad.exporting.module import _holders, as_torch_module
 
 __all__ = ["Target"]
 
@@ -176,12 +176,12 @@ class Target:
         """
         values = {name: t.detach().clone() for name, t in state.items()}
         versions = _versions(list(state.values()))
-        holders = [(h, dict(h.__dict__)) for h in _holders(self.holder)]
+        attributes_of = [(h, dict(h.__dict__)) for h in _holders(self.holder)]
         variables = self.variables()
         gradients = [(v, kept_gradient(v), has_gradient(v)) for v in variables]
 
         def undo() -> None:
-            for h, attributes in holders:
+            for h, attributes in attributes_of:
                 h.__dict__.clear()
                 h.__dict__.update(attributes)
             for v, g, fresh in gradients:
@@ -310,22 +310,6 @@ class Undo(TorchDispatchMode):
 
 def _has_parameters(x: Any) -> bool:
     return hasattr(x, "namedparams") or hasattr(x, "_collect_params_with_prefix")
-
-
-def _holders(target: Any) -> Iterator[Any]:
-    """The links and blocks whose attributes a run may set (the state of a recurrent link)."""
-    if isinstance(target, torch.nn.Module):
-        for module in target.modules():
-            if (inner := module.__dict__.get("_target")) is not None:
-                yield from _holders(inner)
-    elif hasattr(target, "links") and hasattr(target, "namedparams"):
-        yield from target.links()
-    elif hasattr(target, "_collect_params_with_prefix"):
-        todo = [target]
-        while todo:
-            block = todo.pop()
-            yield block
-            todo += block._children.values()
 
 
 def outside(function: Any) -> list[Any]:

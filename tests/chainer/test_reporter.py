@@ -106,6 +106,18 @@ def test_dict_summary():
         summary.add({"x": (1.0, f32([1, 2]))})
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8"])
+def test_summary_counts_in_double_precision(dtype):
+    """A float32 number and a Python number give a float64 number with Chainer's NumPy; NumPy 2 keeps float32."""
+    summary = chainer.Summary()
+    for value in (100, 3, 7):
+        summary.add(np.dtype(dtype).type(value))
+        summary.add(np.array(value, dtype), weight=np.float32(2))
+    mean, deviation = summary.make_statistics()
+    assert mean.dtype == deviation.dtype == np.float64
+    assert (float(mean), float(deviation)) == (np.mean([100, 3, 7]), pytest.approx(np.std([100, 3, 7]), rel=1e-12))
+
+
 def test_summary_leaves_what_was_added():
     x = np.array(1.0)
     summary = chainer.Summary()

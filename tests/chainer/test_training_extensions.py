@@ -4,6 +4,7 @@ import importlib
 import io
 import json
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -239,6 +240,17 @@ def test_micro_average():
     trainer.extend(lambda t: seen.append(t.observation.get("ratio")), name="see")
     trainer.run()
     assert seen == [None, 0.15, None, 0.35]
+
+
+def test_micro_average_of_small_integers():
+    """NumPy 2 alone would let the sums of int8 numbers overflow."""
+    average = extensions.MicroAverage("n", "d", "ratio", (3, "iteration"))
+    reporter = chainer.Reporter()
+    with reporter:
+        for i in (1, 2, 3):
+            observation = {"n": np.int8(100), "d": np.array(50, "int8")}
+            average(SimpleNamespace(observation=observation, updater=SimpleNamespace(iteration=i)))
+    assert reporter.observation == {"ratio": 2.0}
 
 
 def test_parameter_statistics(tmp_path):

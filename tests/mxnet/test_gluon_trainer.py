@@ -397,3 +397,61 @@ def test_download_goes_through_requests_where_programs_have_it(monkeypatch, tmp_
     Answer.status_code = 404
     with pytest.raises(RuntimeError, match="Failed downloading"):
         gluon.utils.download("http://nowhere.invalid/other", target, overwrite=True, retries=0)
+
+
+# ---- arrays that programs put in the place of a parameter's own ----
+
+
+def trained(hybrid=False):
+    """A layer with weight [0.5, 0] after its only update, by the gradient [1, 2], and its Trainer."""
+    net = nn.Dense(1, in_units=2, use_bias=False)
+    net.initialize(mx.init.Constant(nd.array([[0.6, 0.2]])))
+    if hybrid:
+        net.hybridize(static_alloc=True, static_shape=True)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    with autograd.record():
+        loss = net(nd.array([[1, 2]])).sum()
+    loss.backward()
+    trainer.step(1)
+    return net, trainer
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_trainer_uses_gradients_that_replaced_its_own(whole):
+    net, trainer = trained()
+    gradients = [nd.array([[5, 5]])]
+    if whole:
+        net.weight._grad = gradients
+    else:
+        net.weight._grad[0] = gradients[0]
+    net.weight._data[0]._fresh_grad = 1
+    trainer.step(1)
+    np.testing.assert_allclose(net.weight.data().asnumpy(), [[0, -0.5]], atol=1e-7)
+    assert net.weight.grad() is gradients[0]
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("whole", [False, True])
+def test_layers_and_trainer_use_data_that_replaced_their_own(whole, hybrid):
+    net, trainer = trained(hybrid)
+    value = nd.array([[7, 7]])
+    value.attach_grad()
+    if whole:
+        net.weight._data = [value]
+    else:
+        net.weight._data[0] = value
+    with autograd.record():
+        loss = net(nd.array([[1, 2]])).sum()
+    loss.backward()
+    assert loss.asscalar() == 21
+    net.weight.list_grad()[0] = value.grad * 10
+    trainer.step(1)
+    np.testing.assert_allclose(value.asnumpy(), [[6, 5]], atol=1e-6)
+    assert net.weight.data() is value
+
+
+def test_trainer_without_parameters():
+    """As in MXNet, which then has no context to loop over."""
+    for params in ([], {}, nn.Sequential().collect_params()):
+        with pytest.raises(TypeError, match="params holds no Parameter"):
+            gluon.Trainer(params, "sgd")

@@ -30,7 +30,7 @@ class NotedDict(OrderedDict[Any, Any]):
 
 
 class NotedList(list[Any]):
-    """The arrays of a parameter."""
+    """The arrays or the gradients of a parameter."""
 
 
 for _cls, _base, _note, _names in (

@@ -44,6 +44,10 @@ class DeferredInitializationError(MXNetError):
     """
 
 
+def _noted(arrays):
+    return arrays if arrays is None or isinstance(arrays, NotedList) else NotedList(arrays)
+
+
 def _as_list(ctx):
     if ctx is None:
         return [context.current_context()]
@@ -98,9 +102,7 @@ class Parameter:
                 f"{what} for Parameter '{name}' must be one of 'default', 'row_sparse', or 'csr', but got '{value}'"
             )
         self._var = None
-        self._data = None  # one NDArray per context of _ctx_list
-        self._grad = None
-        self._one = _NONE  # [NDArray] where there is one context: layers read it without a call of `data`
+        self._data = self._grad = None
         self._ctx_list = None
         self._trainer = None
         self._deferred_init = ()  # (init, contexts, default_init, data or None) until the shape is known
@@ -121,6 +123,32 @@ class Parameter:
         return f"{type(self).__name__} {self.name} (shape={self.shape}, dtype={self.dtype})"
 
     # ---- properties ----
+
+    @property
+    def _data(self):
+        """One NDArray per context of _ctx_list, or None. Programs assign to it and to its elements."""
+        return self._arrays
+
+    @_data.setter
+    def _data(self, arrays):
+        self._arrays = arrays = _noted(arrays)
+        # [NDArray] where there is one context: layers read it without a call of `data`. It is the same list, because
+        # programs replace the array in `_data`.
+        self._one = _NONE
+        if arrays is not None and len(arrays) == 1 and self._stype == "default":
+            if type(self).data is Parameter.data:  # else a subclass computes what layers read in its `data`
+                self._one = arrays
+        Changes.note_arrays()
+
+    @property
+    def _grad(self):
+        """The gradients of `_data`, or None. Programs assign to it and to its elements."""
+        return self._gradients
+
+    @_grad.setter
+    def _grad(self, gradients):
+        self._gradients = _noted(gradients)
+        Changes.note_arrays()
 
     @property
     def stype(self) -> str:
@@ -148,7 +176,7 @@ class Parameter:
         if self._data is None:
             return
         if req == "null":
-            self._set_arrays([array.detach() for array in self._data])
+            self._data = [array.detach() for array in self._data]
         self._make_grads()
 
     @property
@@ -225,7 +253,7 @@ class Parameter:
             return
         if default_init is None:
             default_init = initializer.Uniform()
-        self._forget_arrays()
+        self._data = self._grad = None
         if init is None:
             init = default_init if self.init is None else self.init
         if not shape_is_known(self.shape) and not self._allow_deferred_init:
@@ -263,24 +291,11 @@ class Parameter:
     def _place(self, data, ctx_list):
         """Copies `data` to the contexts and makes gradients."""
         self._ctx_list = list(ctx_list)
-        self._set_arrays([data.copyto(ctx) for ctx in self._ctx_list])
+        self._data = [data.copyto(ctx) for ctx in self._ctx_list]
         self._make_grads()
-
-    def _set_arrays(self, arrays):
-        self._data = arrays = NotedList(arrays)
-        own = type(self).data is not Parameter.data  # a subclass computes what layers read in its `data`
-        # the same list as `_data`, because programs replace the array in `_data`
-        self._one = arrays if len(arrays) == 1 and self._stype == "default" and not own else _NONE
-        Changes.note_arrays()
-
-    def _forget_arrays(self):
-        self._data = self._grad = None
-        self._one = _NONE
-        Changes.note_arrays()
 
     def _make_grads(self):
         self._grad = None
-        Changes.note_arrays()
         if self._grad_req == "null":
             return
         self._grad = [self._zeros(a.shape, a.dtype, a.context, self._grad_stype) for a in self._data]
@@ -504,7 +519,7 @@ class Parameter:
         if self._data is None:
             return
         with autograd.pause():
-            self._set_arrays([array.astype(dtype) for array in self._data])
+            self._data = [array.astype(dtype) for array in self._data]
             if self._grad is not None:
                 self._grad = [grad.astype(dtype) for grad in self._grad]
                 self._mark()

@@ -53,8 +53,8 @@ class MicroAverage(extension.Extension):
         observation = trainer.observation
         if self._numerator_key not in observation or self._denominator_key not in observation:
             return
-        self._numerator += observation[self._numerator_key]
-        self._denominator += observation[self._denominator_key]
+        self._numerator += reporter.in_double(observation[self._numerator_key])
+        self._denominator += reporter.in_double(observation[self._denominator_key])
         if self._trigger(trainer):
             result = float(self._numerator) / self._denominator
             self._numerator = 0
