@@ -188,6 +188,7 @@ __all__ = [
     "istft",
     "layer_normalization",
     "layer_normalization_grad",
+    "leading",
     "leaky_relu",
     "leaky_relu_grad",
     "less",
@@ -1862,6 +1863,15 @@ def layer_normalization_grad(
 
     Args:
         eps: float; as in layer_normalization
+    """
+
+def leading(x0: _Input, /, k: int, axis: int = -1, reverse: bool = False) -> _Variable:
+    """The positions of the first k elements in sorted order along an axis; equal elements keep their order.
+
+    Args:
+        k: int
+        axis: int
+        reverse: bool
     """
 
 def leaky_relu(x0: _Input, /, slope: float = 0.2) -> _Variable:

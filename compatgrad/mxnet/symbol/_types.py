@@ -10,7 +10,7 @@ import numpy as np
 from .._custom_op import prop_of
 from ..base import MXNetError
 from ..ndarray._operator import parse
-from ._facts import FUSED, flag, is_variadic, needed_inputs
+from ._facts import FUSED, flag, is_variadic, n_visible, needed_inputs
 from ._fused import type_of_result
 from ._graph import Node, auxiliary, inner_inputs
 from ._shape_rules import RULES
@@ -105,7 +105,7 @@ class _Search:
         """Infer dtypes at an operator. Return whether one changed."""
         op = node.op or ""
         reads = [(id(n), i) for n, i in node.inputs]
-        writes = [(id(node), i) for i in range(len(node.output_names()))]
+        writes = [(id(node), i) for i in range(n_visible(op, node.params))]
         if op in _LOOSE:
             return self._loose(node, reads, writes)
         if op in FUSED:

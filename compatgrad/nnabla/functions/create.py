@@ -68,7 +68,7 @@ def arange(start: float, stop: float, step: float = 1) -> Variable:
         raise RuntimeError("arange: step must not be 0")
     # Added up in float32, as in nnabla: the number of elements depends on the rounding.
     last, parts = np.float32(stop), [np.empty(0, np.float32)]
-    value, count = np.float32(start), int(min(max((stop - start) / step, 0), 4096)) + 1
+    value, count = np.float32(start), int(min(max((stop - start) / step, 0), 1 << 16)) + 1
     while value > last if step < 0 else value < last:
         part = np.full(count, step, np.float32)
         part[0] = value
