@@ -16,7 +16,7 @@ from compatgrad.tools import compare as compare_command
 from compatgrad.tools import compatgrad_recorder, record, verify
 from compatgrad.tools.compatgrad_recorder._statistics import Statistics
 from compatgrad.tools.verify import alignment, report, rounding, runs
-from compatgrad.tools.verify.findings import compare
+from compatgrad.tools.verify.following import compare
 from compatgrad.tools.verify.recording import Recording, RecordingError, distance, read
 
 PROGRAMS = Path(__file__).parent / "verify_programs"
