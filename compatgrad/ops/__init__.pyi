@@ -321,6 +321,7 @@ __all__ = [
     "rsub_scalar",
     "running_sum",
     "sample_grid",
+    "sample_normalization",
     "scatter_add",
     "scatter_add_along",
     "scatter_along",
@@ -3113,6 +3114,22 @@ def sample_grid(
         rim: bool; positions are rounded as counted from a pixel before the image, whose gradient is 0
         nan: bool
         axis: int; the grid's axis of coordinates, 1 or -1
+    """
+
+def sample_normalization(
+    x0: _Input,
+    x1: _Input | None = None,
+    x2: _Input | None = None,
+    /,
+    lead: int = 1,
+    eps: float = 1e-05,
+) -> _Variable:
+    """gamma (x - mean) / std + beta with the mean and std of each sample, which the first `lead` axes of x count;
+    beta and gamma may be left out.
+
+    Args:
+        lead: int
+        eps: float; a small number that is added to avoid a division by 0
     """
 
 def scatter_add(x0: _Input, x1: _Input, /, index: _Index) -> _Variable:

@@ -178,10 +178,14 @@ class _Search:
         return any([self._set(k, _type(t)) for k, t in zip(writes, found[1], strict=False)])
 
     def search(self) -> None:
-        """Forward and backward until nothing new is found."""
+        """Forward and backward until nothing new is found. A node all of whose dtypes are known has no more to say."""
         order = self.nodes
         while [node for node in order if self.visit(node)]:
-            order = order[::-1]
+            order = [node for node in reversed(order) if not self._is_known(node)]
+
+    def _is_known(self, node: Node) -> bool:
+        own = ((id(node), i) for i in range(n_visible(node.op or "", node.params)))
+        return all((id(n), i) in self.known for n, i in node.inputs) and all(key in self.known for key in own)
 
 
 def infer_type(symbol: Any, args: tuple[Any, ...], kwargs: dict[str, Any], partial: bool) -> tuple[Any, Any, Any]:
