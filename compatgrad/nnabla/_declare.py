@@ -163,8 +163,7 @@ class Composite:
             inputs = [None if s is None else Variable(s) for s in shapes]
             drawn = []
             if self.state is not None:
-                meta = getattr(self.state, "meta", self.state)
-                self.drawn = meta(shapes)
+                self.drawn = getattr(self.state, "meta", self.state)(shapes)
                 drawn = [Variable(t.shape) for t in self.drawn]
             result = self.spec.run(inputs, drawn, self.args, self.n_outputs)
         return [tuple(y.shape) for y in _as_tuple(result)]
