@@ -12,7 +12,7 @@
 
 #include "kernels/norm_second.h"
 #include "kernels/only_shape.h"
-#include "ops/pool.h"
+#include "ops/pooling.h"
 
 namespace cg {
 namespace {
