@@ -1,5 +1,7 @@
-"""Arguments of the functions of `nnabla.functions`: what nnabla accepts, and how it reads them. `spec`: the declaration of a
-function (`_declare.Spec`)."""
+"""Arguments of the functions of `nnabla.functions`: what nnabla accepts, and how it reads them.
+
+`spec`: the declaration of a function (`_declare.Spec`).
+"""
 
 from __future__ import annotations
 

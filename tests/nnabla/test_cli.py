@@ -3,6 +3,7 @@
 import csv
 import os
 import re
+import subprocess
 import sys
 import types
 import zipfile
@@ -150,6 +151,43 @@ def test_training_and_running(folder, monkeypatch):
     run(monkeypatch, "infer", "-c", "out/results.nnp", "-b", "4", "-o", "inferred", "in.bin")
     found = [np.fromfile(f"inferred_{i}.bin", np.float32).item() for i in range(4)]
     assert [found[0], found[3]] == pytest.approx(INFERRED, rel=1e-4)
+
+
+def test_networks_as_text_beside_the_results(folder, monkeypatch):
+    run(monkeypatch, "train", "-c", "net.nnp", "-o", "trained")
+    with zipfile.ZipFile("net.nnp") as archive:
+        assert (folder / "trained/network.nntxt").read_bytes() == archive.read("network.nntxt")
+
+
+def test_training_without_epochs_saves_the_parameters(folder, monkeypatch):
+    with zipfile.ZipFile("net.nnp") as archive:
+        text = archive.read("network.nntxt").decode()
+    assert "max_epoch: 6" in text
+    (folder / "zero.nntxt").write_text(text.replace("max_epoch: 6", "max_epoch: 0"))
+    run(monkeypatch, "train", "-c", "zero.nntxt", "-o", "trained")
+    with zipfile.ZipFile("trained/results.nnp") as archive:
+        assert {"nnp_version.txt", "zero.nntxt", "parameter.h5"} < set(archive.namelist())
+
+
+def test_forward_writes_texts_as_paths(folder, monkeypatch):
+    """Below "." without `--replace_path`, and "././" is never written."""
+    rows = (folder / "data.csv").read_text().splitlines()
+    more = ["x__0:a,x__1:b,x__2:c,t,file", *(f"{row},{'./' * (i % 2)}im/{i}.csv" for i, row in enumerate(rows[1:]))]
+    (folder / "named.csv").write_text("\n".join(more) + "\n")
+    (folder / "im").mkdir()
+    for i in range(16):
+        (folder / f"im/{i}.csv").write_text("0\n")
+    run(monkeypatch, "forward", "-c", "net.nnp", "-d", "named.csv", "-o", "out")
+    written = list(csv.reader(open("out/output_result.csv")))
+    assert [row[4] for row in written[1:4]] == ["./im/0.csv", "./im/1.csv", "./im/2.csv"]
+
+
+def test_command_line_by_the_path_of_its_file(folder):
+    """As programs call it: `python cli.__file__ forward`."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "COMPATGRAD_NO_COMPILE": "1"}
+    words = [sys.executable, cli.__file__, "forward", "-c", "net.nnp", "-d", "data.csv", "-o", "out"]
+    subprocess.run(words, check=True, env=environment, stdout=subprocess.DEVNULL)
+    assert (folder / "out/output_result.csv").exists()
 
 
 def test_training_goes_on(folder, monkeypatch):

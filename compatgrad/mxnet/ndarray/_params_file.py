@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from io import BytesIO
 from typing import Any
 
 import torch
 
 from compatgrad.formats import params
-from compatgrad.formats.params import FILE_OF_ONE, Stored, dense, write_array
+from compatgrad.formats.params import Stored, dense, read_array, write_array
 
 from ..base import MXNetError
 from ..context import cpu, gpu, num_gpus
@@ -121,13 +122,16 @@ def packed(x: NDArray) -> bytearray:
     """The bytes of an array, as pickles of the original hold them."""
     out = BytesIO()
     write_array(out, stored_of(x, x._zero_dim))
-    return bytearray(out.getvalue())
+    return bytearray(out.getbuffer())
 
 
 def unpacked(handle: bytes | bytearray) -> NDArray:
     """The array from the bytes of `packed`; MXNetError for damaged bytes."""
-    ((stored,), _) = read_params(FILE_OF_ONE + bytes(handle) + bytes(8), "a pickled NDArray")
-    with np_shape(stored.np_shape):
+    try:
+        stored = read_array(handle, "a pickled NDArray")
+    except params.ParamsError as e:
+        raise MXNetError(str(e)) from None
+    with np_shape(stored.np_shape) if stored.np_shape != is_np_shape() else nullcontext():
         x = array_of(stored)
     assert x is not None
     return x

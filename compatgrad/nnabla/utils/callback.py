@@ -224,7 +224,7 @@ def process_evaluation_result(outdir: str, filename: str) -> None:
     _call("process_evaluation_result", outdir, filename)
 
 
-def result_base(base: str, suffix: str, outdir: str) -> str | None:
+def result_base(base: str, suffix: str | None, outdir: str) -> str | None:
     """Asks the hook for the path of the results of a training.
 
     Args:

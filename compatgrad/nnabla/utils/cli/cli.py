@@ -7,9 +7,12 @@ import sys
 import traceback
 from typing import Any
 
-from ..._version import __build_number__, __version__
-from .. import callback
-from . import (
+if not __package__:  # run by its path, as programs do that call `python cli.__file__`
+    sys.path.pop(0)  # this folder, whose `profile` would hide Python's own
+
+from compatgrad.nnabla._version import __build_number__, __version__
+from compatgrad.nnabla.utils import callback
+from compatgrad.nnabla.utils.cli import (
     compare_with_cpu,
     conv_dataset,
     convert,
@@ -22,7 +25,7 @@ from . import (
     profile,
     train,
 )
-from ._steps import command
+from compatgrad.nnabla.utils.cli._steps import command
 
 __all__ = ["main"]
 
@@ -86,7 +89,7 @@ def main() -> None:
         parser.print_help(sys.stderr)
         sys.exit(-1)
     if args.mpi:
-        from ..communicator_util import create_communicator
+        from compatgrad.nnabla.utils.communicator_util import create_communicator
 
         create_communicator()
     try:

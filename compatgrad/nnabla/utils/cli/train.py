@@ -16,6 +16,7 @@ import numpy as np
 
 from compatgrad.core.files import replacing
 
+from ..._init import available_contexts
 from ...config import nnabla_config
 from ...logger import logger
 from ...parameter import save_parameters
@@ -135,7 +136,7 @@ class _Training:
         return errors | {"": valid}
 
     # ---- files --------------------------------------------------------------------------------------------------
-    def save(self, name: str, kind: str, with_states: bool = False) -> None:
+    def save(self, name: str, kind: str | None, with_states: bool = False) -> None:
         """Writes the network definitions, the parameters and optionally the states of solvers to `name`.nnp in the
         folder of results, or to the path that a hook returns."""
         base = os.path.join(self.args.outdir, name)
@@ -149,7 +150,7 @@ class _Training:
             parameters = os.path.join(folder, f"parameter{format_}")
             save_parameters(parameters)
             archive.writestr("nnp_version.txt", f"{nnp_version()}\n")
-            archive.writestr("network.nntxt", _definition(self.args.config))
+            archive.writestr(*_definition(self.args.config))
             archive.write(parameters, f"parameter{format_}")
             for part, content in optimizer_states(self.info.optimizers.values()).items() if with_states else ():
                 archive.writestr(part, content)
@@ -255,7 +256,8 @@ class _Training:
         past = time.time() - start
         whole = past * (config.max_epoch - done) / (number - done)
         shown = " {" + ", ".join(f"{k}={v:.6f}" for k, v in errors.items()) + "}" if errors else ""
-        logger.log(99, f"epoch {number} of {config.max_epoch} cost={cost:.6f} {shown} time=({past:.1f}s /{whole:.1f}s)")
+        ending = f"time=({past:.1f}s /{whole:.1f}s) "  # ends with a space in nnabla, too
+        logger.log(99, f"epoch {number} of {config.max_epoch} cost={cost:.6f} {shown} {ending}")
         times = SimpleNamespace(start_time=start, past_time=past, estimate_time=whole)
         if single_or_rankzero() and not callback.check_training_time(self.args, self.config, times, number, done):
             self.save_current(number, force=True)
@@ -263,14 +265,14 @@ class _Training:
         return True
 
 
-def _definition(path: str) -> bytes:
-    """The text of the networks in a .nnp, .nntxt or .prototxt file."""
+def _definition(path: str) -> tuple[str, bytes]:
+    """The name and the text of the file with the networks, which is `path` or a part of a .nnp file."""
     if not path.endswith(".nnp"):
         with open(path, "rb") as file:
-            return file.read()
+            return os.path.basename(path), file.read()
     with zipfile.ZipFile(path) as archive:
         name = next(n for n in archive.namelist() if n.endswith((".nntxt", ".prototxt")))
-        return archive.read(name)
+        return os.path.basename(name), archive.read(name)
 
 
 @command
@@ -301,11 +303,20 @@ def train_command(args: Any) -> bool:
         return False
     if args.param:
         load_train_state(args.param, info)
-    if info.training_config.max_epoch * info.training_config.iter_per_epoch <= 0:
-        logger.log(99, "Training Completed. (Skip, because max_epoch or iter_per_epoch is zero.)")
-        return True
+    if single_or_rankzero():
+        logger.log(99, f"Train with contexts {available_contexts}")
+        if args.config.endswith(".nnp"):  # the networks as text, beside the results
+            name, text = _definition(args.config)
+            with replacing(os.path.join(args.outdir, name)) as file:
+                file.write(text)
     training = _Training(args, info)
-    result = training.run()
+    if info.training_config.max_epoch * info.training_config.iter_per_epoch > 0:
+        result = training.run()
+    else:
+        logger.log(99, "0 epoch learning. (Just save parameter.)")
+        if single_or_rankzero():
+            training.save("results", None, with_states=True)
+        result = True
     if not training.stopped:
         logger.log(99, "Training Completed." if result else "Training Incompleted.")
         callback.update_status("finished" if result else "failed")

@@ -77,28 +77,27 @@ def str_to_num(str: str) -> int:  # the original's name of the argument
 
 
 def compute_full_path(root_path: str, file_path: str) -> str:
-    """The path of a file below a folder, if the file exists.
+    """The path of a file below a folder, with slashes and without "/./". Whether there is such a file does not matter.
 
     Args:
         root_path: the folder.
         file_path: the path from there.
 
     Returns:
-        The full path, or `file_path` where there is no such file.
+        The full path; `file_path` if that is absolute.
 
     Raises:
         TypeError: an argument is not a path.
 
     Example:
         >>> from compatgrad.nnabla.utils.cli.utility import compute_full_path
-        >>> open("x.csv", "w").close()
-        >>> compute_full_path(".", "x.csv"), compute_full_path(".", "y.csv")
-        ('./x.csv', 'y.csv')
+        >>> compute_full_path(".", "./x.csv"), compute_full_path("data", "x.csv")
+        ('./x.csv', 'data/x.csv')
 
     Source: `nnabla.utils.cli.utility.compute_full_path` of nnabla 1.39.0.
     """
-    full_path = os.path.join(root_path, file_path)
-    return full_path if os.path.isfile(full_path) else file_path
+    full_path = os.path.join(root_path, file_path).replace("\\", os.path.sep).replace("/", os.path.sep)
+    return full_path.replace(f"{os.path.sep}.{os.path.sep}", os.path.sep)
 
 
 def save_optimizer_states(filebase: str, ext: str, train_config: Any) -> list[str]:
