@@ -375,15 +375,27 @@ def read_array(source: bytes | bytearray, name: str) -> Stored:
     return _read_array(Reader(io.BytesIO(source), len(source), name))
 
 
-def _read(r: Reader) -> tuple[list[Stored], list[str]]:
-    if r.size == 0:
-        raise r.error("the file is empty")
+def _read_head(r: Reader) -> int:
+    """The number of arrays."""
+    head = r.stream.read(24)
+    if len(head) == 24:
+        magic, _, n = struct.unpack("<QQQ", head)
+        if magic == LIST_MAGIC and n * 4 <= r.size - 24:
+            r.at = 24
+            return int(n)
+    r.stream.seek(0)  # there is a fault, which is found number by number
     magic = r.number("Q", "the magic number")
     if magic != LIST_MAGIC:
         raise r.error(f"expected the magic number {LIST_MAGIC:#x}, found {magic:#x}; is this a .params file?")
     r.take(8, "the reserved word")
+    return r.count("arrays", 4)
+
+
+def _read(r: Reader) -> tuple[list[Stored], list[str]]:
+    if r.size == 0:
+        raise r.error("the file is empty")
+    n = _read_head(r)
     arrays = []
-    n = r.count("arrays", 4)
     for i in range(n):
         r.where = f"array {i} of {n}"
         arrays.append(_read_array(r))
@@ -416,11 +428,11 @@ _FLAGS = {dtype: flag for flag, dtype in DTYPES.items()}
 _STYPE_FLAGS = {stype: flag for flag, stype in STYPES.items()}
 
 
-def write_array(out: BinaryIO, a: Stored) -> None:
+def write_array(out: Any, a: Stored) -> None:
     """Writes one array in the format of a file.
 
     Args:
-        out: binary file, open for writing.
+        out: binary file, open for writing, or another object with its method `write`.
         a: the array, which must have a value.
 
     Raises:

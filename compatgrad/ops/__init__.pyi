@@ -3124,8 +3124,7 @@ def sample_normalization(
     lead: int = 1,
     eps: float = 1e-05,
 ) -> _Variable:
-    """gamma (x - mean) / std + beta with the mean and std of each sample, which the first `lead` axes of x count;
-    beta and gamma may be left out.
+    """layer_normalization of samples, which the first `lead` axes of x count; beta and gamma may be left out.
 
     Args:
         lead: int

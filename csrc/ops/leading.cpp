@@ -35,6 +35,16 @@ void first_of(int64_t n, const T* x, int64_t k, std::vector<Placed<T>>& kept, in
   const int64_t room = 2 * k + 8;
   kept.resize(room);
   int64_t count = 0, i = 0;
+  if (k <= 8) {  // few: kept in order
+    for (; i < n; ++i) {
+      if (count == k && !in_front<descending>(x[i], kept[k - 1].value)) continue;
+      int64_t j = count < k ? count++ : k - 1;
+      for (; j > 0 && in_front<descending>(x[i], kept[j - 1].value); --j) kept[j] = kept[j - 1];
+      kept[j] = {x[i], i};
+    }
+    for (int64_t j = 0; j < k; ++j) to[j] = kept[j].place;
+    return;
+  }
   for (; i < std::min(n, room); ++i) kept[count++] = {x[i], i};
   while (i < n) {
     std::nth_element(kept.begin(), kept.begin() + (k - 1), kept.begin() + count, less);

@@ -168,10 +168,8 @@ struct SampleNormalization {
     c.grad(2, [&] { return shaped(g[1], c.in_sizes(2)); });
   }
 };
-CG_OP(
-    "sample_normalization", SampleNormalization,
-    "gamma (x - mean) / std + beta with the mean and std of each sample, which the first `lead` axes of x count; beta "
-    "and gamma may be left out.")
+CG_OP("sample_normalization", SampleNormalization,
+      "layer_normalization of samples, which the first `lead` axes of x count; beta and gamma may be left out.")
 
 }  // namespace
 }  // namespace cg

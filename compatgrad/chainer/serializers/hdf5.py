@@ -138,8 +138,9 @@ class HDF5Deserializer(serializer.Deserializer):
         self.strict = strict
 
     def __getitem__(self, key):
-        # The full name is needed because a key may begin with a slash, which h5py would resolve from the root.
-        group = None if self.group is None else self.group.get(f"{self.group.name}/{key}")
+        # h5py resolves a key that begins with a slash from the root
+        full = f"{self.group.name}/{key}" if self.group is not None and key[:1] == "/" else key
+        group = None if self.group is None else self.group.get(full)
         return HDF5Deserializer(group, strict=self.strict)
 
     def _where(self, dataset):

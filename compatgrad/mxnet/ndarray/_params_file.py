@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from io import BytesIO
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -70,9 +70,10 @@ def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray, name: str = "t
     if a.shape is None or a.data is None:
         return None
     kind, number = a.context
-    target = gpu(number) if kind == 2 and 0 <= number < num_gpus() else cpu()
+    on_gpu = kind == 2 and 0 <= number < num_gpus()
     if a.stype == "default":
-        return wrap(a.data.to(target.torch_device))
+        return wrap(a.data.to(gpu(number).torch_device) if on_gpu else a.data)
+    target = gpu(number) if on_gpu else cpu()
     needed = math.prod(a.shape) * a.data.dtype.itemsize
     if needed > max(SPARSE, 16 * a.data.numel() * a.data.dtype.itemsize):
         raise MXNetError(
@@ -120,18 +121,22 @@ def named(arrays: Sequence[Any], names: Sequence[str]) -> Any:
 
 def packed(x: NDArray) -> bytearray:
     """The bytes of an array, as pickles of the original hold them."""
-    out = BytesIO()
-    write_array(out, stored_of(x, x._zero_dim))
-    return bytearray(out.getbuffer())
+    out = bytearray()
+    write_array(SimpleNamespace(write=out.extend), stored_of(x, x._zero_dim))
+    return out
 
 
-def unpacked(handle: bytes | bytearray) -> NDArray:
-    """The array from the bytes of `packed`; MXNetError for damaged bytes."""
+def unpacked(handle: bytes | bytearray) -> torch.Tensor:
+    """The tensor of an array from the bytes of `packed`; MXNetError for damaged bytes."""
     try:
         stored = read_array(handle, "a pickled NDArray")
     except params.ParamsError as e:
         raise MXNetError(str(e)) from None
     with np_shape(stored.np_shape) if stored.np_shape != is_np_shape() else nullcontext():
-        x = array_of(stored)
+        x: Any = array_of(stored, wrap=_unwrapped)
     assert x is not None
-    return x
+    return x.tensor if isinstance(x, NDArray) else x
+
+
+def _unwrapped(t: Any) -> Any:
+    return t
