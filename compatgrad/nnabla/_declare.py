@@ -13,9 +13,8 @@ gradient, of any order, is that of the body.
 from __future__ import annotations
 
 import dis
-import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,14 @@ from compatgrad.core.configuration import using_modes
 from compatgrad.core.declarations import Inputs, made_of
 from compatgrad.core.masks import EVERY_INPUT
 from compatgrad.nnabla import context as _context
+from compatgrad.nnabla._arguments import (
+    check_written,
+    cut,
+    explain,
+    is_optional,
+    number_of_outputs,
+    whole_arguments,
+)
 from compatgrad.nnabla._direct import Direct, direct_parts
 from compatgrad.nnabla._documents import NO_INPUT, OUTPUTS, merged
 from compatgrad.nnabla._frontend import constant, fe, op
@@ -313,14 +320,6 @@ def _place(ys: Sequence[Any], outputs: Sequence[NdArray] | None) -> None:
         y.data = array
 
 
-def _explain(spec: Spec, args: Sequence[Any]) -> None:
-    """Raises a TypeError that names an argument which must be a tuple of integers and is not iterable."""
-    several = _whole_arguments(several=True).get(spec.type_name, ())
-    for name, value in zip(spec.args, args, strict=True):
-        if name in several and value is not None and not isinstance(value, Iterable):
-            raise TypeError(f"{spec.name.strip('_')}: {name} must be a tuple of integers, not {value!r}") from None
-
-
 def _run_at_once(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int, outputs: Any) -> Any:
     """Runs a function on NdArrays, without a graph; returns NdArrays."""
     variables = [_around(x) if isinstance(x, NdArray) else x for x in inputs]
@@ -339,7 +338,7 @@ def call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int 
         return _call(spec, inputs, args, n_outputs, outputs)
     except TypeError as e:
         if "not iterable" in str(e) or "has no len()" in str(e):
-            _explain(spec, args)
+            explain(spec, args)
         raise
 
 
@@ -347,7 +346,7 @@ def _call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int
     if spec.variadic and not inputs:
         raise AssertionError(f"{spec.name.strip('_')} must take more than 1 inputs")
     if type(n_outputs) is not int:
-        n_outputs = _number_of_outputs(spec, n_outputs)
+        n_outputs = number_of_outputs(spec, n_outputs)
     for i, x in enumerate(inputs):
         if isinstance(x, _C.DeferredVariable):
             continue
@@ -356,23 +355,23 @@ def _call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int
         if isinstance(x, _C.Variable):  # of another framework
             inputs = [_entered(v) for v in inputs]
             continue
-        if not (x is None and _is_optional(spec, i)):
+        if not (x is None and is_optional(spec, i)):
             name = f"{spec.name.strip('_')}: {spec.inputs[0 if spec.variadic else i]}"
             raise TypeError(f"{name}: expected a Variable or an NdArray, got {type(x).__name__}")
     args = shown = [a.item() if isinstance(a, np.generic) else a for a in args]
     if spec.whole is None:
-        whole = _whole_arguments().get(spec.type_name, ())
+        whole = whole_arguments().get(spec.type_name, ())
         spec.whole = [i for i, name in enumerate(spec.args) if name in whole]
     for i in spec.whole:
         if type(args[i]) is not int:
-            args[i] = _cut(args[i])
+            args[i] = cut(args[i])
     if spec.defaults:
         for name, default in spec.defaults.items():
             i = spec.args.index(name)
             if args[i] is None:
                 args[i] = default(*inputs)
     if spec.effects:
-        _check_written(spec, inputs)
+        check_written(spec, inputs)
         for i, x in enumerate(inputs):
             if x is not None and not spec.integers >> i & 1 and x.data._dtype == torch.float64:
                 x.data._set_dtype(torch.float32)  # the body would write into a float32 copy
@@ -401,63 +400,10 @@ def _call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int
     return ys[0] if len(ys) == 1 else tuple(ys)
 
 
-@functools.cache
-def _whole_arguments(several: bool = False) -> dict[str, list[str]]:
-    """The names of the arguments that are an integer or a tuple of integers, by function type; with `several`, only of
-    those that are a tuple."""
-    from compatgrad.nnabla.utils._function_messages import ARGUMENTS
-
-    found = {}
-    for line in ARGUMENTS.replace("\n  ", " ").strip().splitlines():
-        type_name, _, _, *fields = line.split()
-        kinds = (field.split(":") for field in fields)
-        wanted = ("int64*", "Shape") if several else ("int64", "int64*", "Shape")
-        found[type_name] = [name for name, kind in kinds if kind in wanted]
-    return found
-
-
-def _cut(value: Any) -> Any:
-    """Cuts floats to integers, as nnabla does for arguments that are integers."""
-    if isinstance(value, float):
-        return int(value)
-    if isinstance(value, (tuple, list)) and any(isinstance(n, (float, np.floating)) for n in value):
-        return [int(n) if isinstance(n, (float, np.floating)) else n for n in value]
-    return value
-
-
-# Names of the inputs into which functions with effects write.
-_WRITTEN = frozenset((
-    "alpha", "binary_weight", "dst", "indicator_fixedweights", "mean", "out", "output", "qr_max", "qr_min", "rmean",
-    "t", "u", "variance",
-))  # fmt: skip
-
-
-def _check_written(spec: Spec, inputs: Sequence[Any]) -> None:
-    """Raises TypeError if a function would write into a copy of its input."""
-    for name, x in zip(spec.inputs, inputs, strict=False):
-        if name in _WRITTEN and getattr(x, "copied", False):
-            raise TypeError(
-                f"{spec.name.lstrip('_')}: {name}: the function writes into its inputs, but nnabla has a float32 copy "
-                "of this float64 Variable of another framework: pass nn.Variable.from_numpy_array(array)"
-            )
-
-
-def _number_of_outputs(spec: Spec, value: Any) -> int:
-    """`n_outputs` as an integer. In a call with an argument too many, such as `F.exp(x, y)`, that argument is taken for
-    `n_outputs`, and is refused here."""
-    if isinstance(value, (str, bytes, NdArray, _C.Variable)) or not hasattr(value, "__int__"):
-        raise TypeError(f"{spec.name.strip('_')}: n_outputs: an integer is required, got {type(value).__name__}")
-    return int(value)
-
-
 def _entered(x: Any) -> Any:
     if not isinstance(x, _C.Variable) or isinstance(x, _C.DeferredVariable):
         return x
     return bridge.cross(x, fe)
-
-
-def _is_optional(spec: Spec, i: int) -> bool:
-    return not spec.variadic and spec.optional[i]
 
 
 def _documented(spec: Spec, shared: Sequence[str]) -> str | None:

@@ -1872,7 +1872,7 @@ def leading(x0: _Input, /, k: int, axis: int = -1, reverse: bool = False) -> _Va
     Args:
         k: int
         axis: int
-        reverse: bool
+        reverse: bool; largest first
     """
 
 def leaky_relu(x0: _Input, /, slope: float = 0.2) -> _Variable:

@@ -2,8 +2,8 @@
 //
 // The positions of the maxima are stored in one of two forms: as positions in the window, which compatgrad's CPU kernel
 // stores as bytes and users see as `indexes`; or, from ATen's kernels, as positions in the padded image ("flat"). Loops
-// over bytes in main memory (kernels/pool.h) compute the gradient of pooling; for users' positions in other dtypes and
-// on a GPU, the kernels of kernels/window_places.h do.
+// over bytes in main memory (kernels/pooling.h) compute the gradient of pooling; for users' positions in other dtypes
+// and on a GPU, the kernels of kernels/window_places.h do.
 #include <ATen/ops/aminmax.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -16,9 +16,9 @@
 
 #include "core/deferred.h"
 #include "kernels/kernel.h"
-#include "kernels/pool.h"
+#include "kernels/pooling.h"
 #include "kernels/raw.h"
-#include "ops/pool.h"
+#include "ops/pooling.h"
 
 namespace cg {
 namespace {

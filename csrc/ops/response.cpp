@@ -4,7 +4,7 @@
 #include <ATen/ops/eq.h>
 
 #include "kernels/raw.h"
-#include "ops/pool.h"
+#include "ops/pooling.h"
 
 namespace cg {
 namespace {

@@ -5,7 +5,7 @@
 #include "core/named.h"
 #include "kernels/kernel.h"
 #include "kernels/only_shape.h"
-#include "ops/pool.h"
+#include "ops/pooling.h"
 
 namespace cg {
 namespace {

@@ -4,7 +4,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>
 
-#include "kernels/pool_channels.h"
+#include "kernels/pooling_channels.h"
 #include "ops/conv_direct.h"
 #include "ops/conv_fixed.h"
 #include "ops/conv_rows.h"

@@ -1,10 +1,10 @@
-// The ways back from the positions of maxima (kernels/pool.h).
+// The ways back from the positions of maxima (kernels/pooling.h).
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "kernels/lanes.h"
-#include "kernels/pool_shape.h"
+#include "kernels/pooling_shape.h"
 #include "kernels/raw.h"
 
 namespace cg::kernels {

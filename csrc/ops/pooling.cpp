@@ -1,5 +1,5 @@
 // Sums and means over windows of images, unpooling, and the sizes and padding of windows.
-#include "ops/pool.h"
+#include "ops/pooling.h"
 
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/avg_pool2d_backward.h>

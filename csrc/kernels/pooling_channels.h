@@ -2,7 +2,7 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
-#include "kernels/pool.h"
+#include "kernels/pooling.h"
 
 namespace cg::kernels {
 

@@ -1,4 +1,4 @@
-#include "kernels/pool_shape.h"
+#include "kernels/pooling_shape.h"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 #pragma once
 #include <algorithm>
 
-#include "kernels/pool.h"
+#include "kernels/pooling.h"
 #include "kernels/threads.h"
 
 namespace cg::kernels {

@@ -1,4 +1,4 @@
-#include "kernels/pool_channels.h"
+#include "kernels/pooling_channels.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/max_pool2d.h>
