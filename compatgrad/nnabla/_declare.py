@@ -37,6 +37,10 @@ from compatgrad.nnabla.variable import Variable, _around
 __all__ = ["Info", "constant", "device", "function", "op", "specs"]
 
 
+class NotAVariable(TypeError, AssertionError):
+    """An input is no Variable and no NdArray; nnabla asserts that all are."""
+
+
 class Info:
     """The value of `Function.info`: the type of the function, its arguments and the tags that a user has set."""
 
@@ -358,7 +362,7 @@ def _call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int
             continue
         if not (x is None and _is_optional(spec, i)):
             name = f"{spec.name.strip('_')}: {spec.inputs[0 if spec.variadic else i]}"
-            raise TypeError(f"{name}: expected a Variable or an NdArray, got {type(x).__name__}")
+            raise NotAVariable(f"{name}: expected a Variable or an NdArray, got {type(x).__name__}")
     args = shown = [a.item() if isinstance(a, np.generic) else a for a in args]
     if spec.whole is None:
         whole = _whole_arguments().get(spec.type_name, ())
