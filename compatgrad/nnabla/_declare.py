@@ -31,14 +31,10 @@ from compatgrad.nnabla import context as _context
 from compatgrad.nnabla._direct import Direct, direct_parts
 from compatgrad.nnabla._documents import NO_INPUT, OUTPUTS, merged
 from compatgrad.nnabla._frontend import constant, fe, op
-from compatgrad.nnabla._nd_array import NdArray
+from compatgrad.nnabla._nd_array import NdArray, NotAVariable
 from compatgrad.nnabla.variable import Variable, _around
 
 __all__ = ["Info", "constant", "device", "function", "op", "specs"]
-
-
-class NotAVariable(TypeError, AssertionError):
-    """An input is no Variable and no NdArray; nnabla asserts that all are."""
 
 
 class Info:

@@ -15,9 +15,9 @@ from compatgrad.core.masks import mask_of
 from compatgrad.nnabla import context as _context
 from compatgrad.nnabla import functions as _functions  # noqa: F401 - declares the types
 from compatgrad.nnabla._attributes import refuse_others
-from compatgrad.nnabla._declare import Info, NotAVariable, _entered, _place, call, specs
+from compatgrad.nnabla._declare import Info, _entered, _place, call, specs
 from compatgrad.nnabla._frontend import fe
-from compatgrad.nnabla._nd_array import NdArray, dimensions
+from compatgrad.nnabla._nd_array import NdArray, NotAVariable, dimensions
 from compatgrad.nnabla._op_names import info_of
 from compatgrad.nnabla.variable import Variable, _around
 

@@ -64,7 +64,7 @@ PyObject* out_of_memory_error() {
 static PyObject* axis_error() {
   static PyObject* const type = [] {
     for (const char* name : {"numpy.exceptions", "numpy"}) {  // NumPy has moved it
-      PyObject* const module = PyImport_ImportModule(name);  // for good, as the class
+      PyObject* const module = PyImport_ImportModule(name);   // for good, as the class
       PyObject* const found = module ? PyObject_GetAttrString(module, "AxisError") : nullptr;
       if (found) return found;
       PyErr_Clear();
