@@ -10,7 +10,6 @@ import warnings
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
-import torch
 
 from compatgrad import _C
 from compatgrad.chainer import backend, device_resident, initializers, link_hook, variable
@@ -19,6 +18,7 @@ from compatgrad.chainer._link_walk import all_params
 from compatgrad.chainer.backend import get_array_types, using_device
 from compatgrad.chainer.link_hook import _thread
 from compatgrad.core.entering import entered, let_in
+from compatgrad.core.strangers import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -179,12 +179,8 @@ class Link(device_resident.DeviceResident):
             value.name = name
             self._params.add(name)
             self._persistent.discard(name)
-        elif self._within_init_scope and isinstance(value, torch.nn.Module):
-            warnings.warn(
-                f"{type(self).__name__}.{name} is a torch module, whose parameters Chainer's optimizers do not see: "
-                "assign interop.as_chainer_link(module)",
-                stacklevel=2,
-            )
+        elif self._within_init_scope:
+            refuse(value, "chainer", f"{type(self).__name__}.{name}")
         super().__setattr__(name, value)
 
     def __delattr__(self, name):

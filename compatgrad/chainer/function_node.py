@@ -14,7 +14,7 @@ from compatgrad.chainer._documented import take_docstring
 from compatgrad.chainer._frontend import frontend
 from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.utils import type_check
-from compatgrad.core import backprop, bridge
+from compatgrad.core import bridge, passes
 from compatgrad.core.function import FunctionNodeBase
 
 if TYPE_CHECKING:
@@ -263,9 +263,19 @@ def grad(
         raise
     gys = [g if g is None else variable.as_variable(g) for g in grad_outputs or (None,) * len(outputs)]
     gxs = [g if g is None else variable.as_variable(g) for g in grad_inputs or (None,) * len(inputs)]
-    return backprop.compute_grad(
-        frontend, outputs, inputs, gys, gxs, set_grad, retain_grad, enable_double_backprop, loss_scale
+    results = passes.compute_grad(
+        frontend,
+        outputs,
+        inputs,
+        gys,
+        gxs,
+        retain_grad=retain_grad,
+        enable_double_backprop=enable_double_backprop,
+        loss_scale=loss_scale,
     )
+    if set_grad:
+        passes.set_grads(inputs, results)
+    return results
 
 
 frontend.node_class = NativeFunctionNode

@@ -22,6 +22,7 @@ from compatgrad.chainer._link import (
     _is_shape,  # noqa: F401  programs find it here, as in Chainer
     _Self,
 )
+from compatgrad.core import strangers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +92,8 @@ class Chain(Link):
         if name in self.__dict__:
             raise AttributeError(f"cannot register a new link {name}: attribute exists")
         if not isinstance(link, Link):
-            raise TypeError(f"cannot register a non-link object as a child: {name} is a {type(link).__name__}")
+            kind = type(link).__name__ + strangers.advice(link, "chainer")
+            raise TypeError(f"cannot register a non-link object as a child: {name} is a {kind}")
         with self.init_scope():
             setattr(self, name, link)
 
@@ -198,6 +200,8 @@ class ChainList(Link, collections.abc.MutableSequence):
             child.name = str(i)
 
     def __setitem__(self, index, value):
+        for child in value if isinstance(index, slice) else [value]:
+            strangers.refuse(child, "chainer", f"{type(self).__name__}[{index}]")
         if isinstance(index, int):
             value.name = str(index)
             self._children[index] = value
@@ -215,7 +219,8 @@ class ChainList(Link, collections.abc.MutableSequence):
         self._rename_children()
 
     def insert(self, index: int, link: Link) -> None:
-        """Puts a child before position `index`."""
+        """Puts a child before position `index`. Raises TypeError for a torch module or another framework's network."""
+        strangers.refuse(link, "chainer", f"{type(self).__name__}[{index}]")
         if index == len(self._children):
             self._children.append(link)
             link.name = str(index)

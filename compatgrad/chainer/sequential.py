@@ -7,6 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import link as _link
+from compatgrad.core import strangers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -127,7 +128,7 @@ class Sequential(_link.ChainList):
 
     def insert(self, i: int, layer: Callable[..., Any]) -> None:
         """Puts a layer before position `i`. Raises IndexError for a position outside the Sequential, and ValueError if
-        the layer is not callable."""
+        the layer is not callable. A torch module or another framework's network with parameters raises TypeError."""
         n = len(self._layers)
         if not -n <= i <= n:
             raise IndexError(f"Index out of range: {i}")
@@ -135,6 +136,7 @@ class Sequential(_link.ChainList):
             i += n
         if not callable(layer):
             raise ValueError(f"All elements of the argument should be callable. But given {layer} is not callable.")
+        strangers.refuse(layer, "chainer", f"{type(self).__name__}[{i}]")
         self._layers.insert(i, layer)
         if isinstance(layer, _link.Link):
             # The child goes after the first link, not after the last link before it: Chainer numbers the children in

@@ -27,7 +27,7 @@ from compatgrad.chainer.backends import cuda
 from compatgrad.chainer.initializers import constant
 from compatgrad.chainer.utils import argument
 from compatgrad.core.arrays import refuse_dlpack as _refuse_dlpack
-from compatgrad.core.backprop import unchain_backward
+from compatgrad.core.passes import unchain_backward
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 import torch
 
 from compatgrad import _C
+from compatgrad.core.passes import compute_grad, set_grads, start_backward
 
 if TYPE_CHECKING:
     _V = TypeVar("_V", bound=_C.Variable)
     _Given: TypeAlias = _C.Variable | torch.Tensor | Sequence[_C.Variable | torch.Tensor | None] | None
 
-__all__ = ["backward", "compute_grad", "follow", "grad"]
+__all__ = ["backward", "follow", "grad"]
 
 # Frontend name -> its `grad` and `backward`, which `compatgrad.grad` and `compatgrad.backward` call.
 _Call: TypeAlias = Callable[..., Any]
@@ -243,10 +244,9 @@ def _native_grad(
         inputs,
         gys,
         gxs,
-        False,
-        retain_grad,
-        enable_double_backprop,
-        loss_scale,
+        retain_grad=retain_grad,
+        enable_double_backprop=enable_double_backprop,
+        loss_scale=loss_scale,
     )
     for i, (x, gx) in enumerate(zip(inputs, results, strict=True)):
         if gx is None:
@@ -257,7 +257,7 @@ def _native_grad(
                 "backward on the path to it is wrong"
             )
     if set_grad:
-        _set_grads(inputs, results)
+        set_grads(inputs, results)
     return results
 
 
@@ -344,72 +344,7 @@ def _grad_beside_tensors(
     return results
 
 
-def _set_grads(inputs: Sequence[Any], gxs: Sequence[Any]) -> None:
-    for x, gx in zip(inputs, gxs, strict=True):
-        if not isinstance(x, _C.DeferredVariable):
-            x.grad_var = gx
-        elif gx is not None:  # its gradient is an array
-            x.grad.tensor = gx.tensor.clone()
-
-
 _native_grad.__qualname__ = "grad"  # Python's messages about missing arguments begin with this name
-
-
-def compute_grad(
-    frontend: _C.Frontend,
-    outputs: Sequence[_C.Variable],
-    inputs: Sequence[_C.Variable],
-    grad_outputs: Sequence[_C.Variable | None],
-    grad_inputs: Sequence[_C.Variable | None] | None,
-    set_grad: bool,
-    retain_grad: bool,
-    enable_double_backprop: bool,
-    loss_scale: float | None,
-) -> list[Any]:
-    """`grad` on checked arguments, for all frontends.
-
-    Args:
-        frontend: the frontend of the resulting gradients.
-        outputs: the outputs.
-        inputs: the inputs.
-        grad_outputs: for each output the gradient to start from; None stands for ones times `loss_scale`.
-        grad_inputs: for each input a Variable that is added to its gradient, or None.
-        set_grad: True stores the results in the inputs' gradients.
-        retain_grad: True stores the gradients of intermediate Variables in them.
-        enable_double_backprop: True records the pass.
-        loss_scale: the factor of the ones; None is 1.
-
-    Returns:
-        A Variable for each input, None for one that no path reaches.
-
-    Raises:
-        TypeError: an input is not a Variable.
-        ValueError: `grad_outputs` has another length than `outputs`.
-
-    Example:
-        >>> import torch
-        >>> import compatgrad
-        >>> from compatgrad import _C
-        >>> from compatgrad.core.backprop import compute_grad
-        >>> x = compatgrad.Variable(torch.tensor([1.0, 2.0]))
-        >>> gx = compute_grad(_C.native_frontend, [x * 3], [x], [None], None, False, False, False, None)
-        >>> gx[0].tensor
-        tensor([3., 3.])
-
-    Source: `compatgrad/core/backprop.py`.
-    """
-    gys = []
-    for y, gy in zip(outputs, grad_outputs, strict=True):
-        if gy is None:
-            ones = torch.ones_like(y.tensor)
-            if loss_scale is not None:
-                ones *= loss_scale
-            gy = frontend.variable_class(ones, requires_grad=False)
-        gys.append(gy)
-    gxs = _C.grad(frontend, outputs, inputs, gys, grad_inputs, retain_grad, loss_scale, enable_double_backprop)
-    if set_grad:
-        _set_grads(inputs, gxs)
-    return gxs
 
 
 def backward(*args: Any, **kwargs: Any) -> None:
@@ -462,96 +397,10 @@ def _native_backward(
     _check(outputs, "outputs")
     _check_data(outputs)
     gys = _gradients(grad_outputs, outputs, "grad_outputs", "outputs")
-    start_backward(_C.native_frontend, outputs, gys, False, enable_double_backprop, None)
+    start_backward(_C.native_frontend, outputs, gys, enable_double_backprop=enable_double_backprop)
 
 
 _native_backward.__qualname__ = "backward"
-
-
-def start_backward(
-    frontend: _C.Frontend,
-    outputs: Sequence[_C.Variable],
-    gys: Sequence[_C.Variable | None],
-    retain_grad: bool,
-    enable_double_backprop: bool,
-    loss_scale: float | None,
-) -> None:
-    """`backward` on checked arguments, for all frontends.
-
-    Args:
-        frontend: the frontend of the resulting gradients.
-        outputs: the outputs.
-        gys: for each output the gradient to start from; None stands for the output's own gradient, which is cleared, or
-            without one for ones.
-        retain_grad: True stores the gradients of intermediate Variables in them.
-        enable_double_backprop: True records the pass.
-        loss_scale: the factor of the ones; None is 1.
-
-    Raises:
-        ValueError: an output has neither a gradient nor one element.
-
-    Example:
-        >>> import torch
-        >>> import compatgrad
-        >>> from compatgrad import _C
-        >>> from compatgrad.core.backprop import start_backward
-        >>> x = compatgrad.Variable(torch.tensor([1.0, 2.0]))
-        >>> start_backward(_C.native_frontend, [x.sum()], [None], False, False, 8.0)
-        >>> x.grad
-        tensor([8., 8.])
-
-    Source: `compatgrad/core/backprop.py`.
-    """
-    starts, used = [], []
-    for y, gy in zip(outputs, gys, strict=True):
-        if gy is None:
-            gy = y.grad_var
-            if gy is not None:
-                used.append((y, gy))
-        if gy is None:
-            if y.tensor.numel() != 1:
-                raise ValueError(
-                    f"an output of shape {tuple(y.shape)} has no gradient to start from: "
-                    "set its grad, or pass grad_outputs to compatgrad.backward"
-                )
-            ones = torch.ones_like(y.tensor)
-            if loss_scale is not None:
-                ones *= loss_scale
-            gy = frontend.variable_class(ones, requires_grad=False)
-        starts.append(gy)
-    for y, _ in used:
-        y.cleargrad_()
-    try:
-        _C.backward(frontend, outputs, starts, retain_grad, loss_scale, enable_double_backprop)
-    except BaseException:
-        for y, gy in used:
-            y.grad_var = gy
-        raise
-
-
-def unchain_backward(variable: _C.Variable) -> None:
-    """Cuts all functions that a Variable was computed by out of the graph.
-
-    Args:
-        variable: the Variable.
-
-    Raises:
-        AttributeError: `variable` is not a Variable.
-
-    Example:
-        >>> import torch
-        >>> import compatgrad
-        >>> from compatgrad.core.backprop import unchain_backward
-        >>> y = compatgrad.Variable(torch.ones(2)) * 3
-        >>> unchain_backward(y)
-        >>> y.creator is None
-        True
-
-    Source: `compatgrad/core/backprop.py`.
-    """
-    creator = variable.creator_node
-    if creator is not None:
-        creator._unchain_backward()
 
 
 def native_variable(*args: Any, **kwargs: Any) -> Any:

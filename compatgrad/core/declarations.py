@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -76,6 +77,7 @@ def _is_met(part: str, parameters: Mapping[str, Any]) -> bool:
 _ITEM = re.compile(r"(\*?)(\w+)(\??)(?: ((?:if|unless) .+))?")
 
 
+@functools.cache
 def items_of(text: str) -> tuple[Item, ...]:
     """Parses a text that lists arrays.
 

@@ -20,18 +20,17 @@ __all__ = [
     "available",
     "convolution",
     "dense",
+    "dense_of_array",
     "is_direct",
     "is_direct_product",
     "keeps_nan",
-    "reaches_over",
+    "max_pool",
     "tiling",
 ]
 
 _ACTIVATIONS = ("none", "relu", "hardtanh", "leaky_relu")
+_BLOCK = 16  # channels, for which max pooling of images with channels last takes a third of the time of torch's
 _MANY_ROWS = 64  # from so many rows on MKL multiplies by an ordered matrix faster than oneDNN
-_FEW_PLACES, _LARGE_FILTERS = 2, 1 << 16  # for which products of rows are faster than `_C.direct_step`
-_MOST_CHANNELWISE = 640_000  # multiplications of a convolution of single channels, from which oneDNN is faster
-_CACHE = 1 << 19  # numbers of filters that stay in a core's cache
 
 
 @cache
@@ -106,22 +105,6 @@ _Place = tuple[Sequence[int], Sequence[int], Sequence[int], int]
 _PIXELS: _Place = (1, 1), (0, 0), (1, 1), 1  # of filters of one pixel
 
 
-def _gains(
-    weight: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], groups: int,
-    size: Sequence[int],
-) -> bool:  # fmt: skip
-    """Whether minimal filtering of tiles of 4 x 4 takes less time than oneDNN, by an estimate in nanoseconds."""
-    maps, channels, *kernel = weight
-    same = {*stride, *dilation, groups} == {1} and padding[0] == padding[1] <= 1
-    if kernel != [3, 3] or not same or maps % 16 or channels % 16:
-        return False
-    height, width = (n + 2 * padding[0] - 2 for n in size[2:])
-    tiles = size[0] * -(-height // 4) * -(-width // 4)
-    each = maps * channels
-    products = max(tiles, 16) * each * 0.9 + each * 7.2  # 80 thousand million operations a second; the filters' bytes
-    return products + tiles * (maps + channels) * 17 < 0.85 * size[0] * height * width * each * 0.157
-
-
 class Before(NamedTuple):
     """What is done to images before a convolution reads them: x * factor + addend, then relu if `rectify`.
 
@@ -145,59 +128,7 @@ class Before(NamedTuple):
 
 def _way(weight: Sequence[int], place: _Place, size: Sequence[int]) -> str:
     """How a convolution is computed: "direct", "rows", "tiles" or "oneDNN"."""
-    stride, padding, dilation, groups = place
-    maps, channels, *kernel = weight
-    if _gains(weight, stride, padding, dilation, groups, size):
-        return "tiles"
-    moves = zip(size[2:], padding, kernel, stride, dilation, strict=True)
-    places = size[0] * math.prod((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, p, k, s, d in moves)
-    rows = {*dilation, groups} == {1} and _C.rows_gain(places, maps, channels, math.prod(kernel))
-    if rows and (not _C.direct_fits() or (places <= _FEW_PLACES and math.prod(weight) >= _LARGE_FILTERS)):
-        return "rows"
-    if not _C.direct_fits():
-        return "oneDNN"
-    products = places * math.prod(weight)
-    if groups > 1:
-        channelwise = channels == 1 and maps == size[1] and products < _MOST_CHANNELWISE
-        return "direct" if channelwise else "oneDNN"
-    times = {
-        "direct": _direct_time(places, maps, channels, kernel, dilation[1]),
-        "oneDNN": 33e3 + products / 83,
-        "rows": 5e3 + products / 68 if rows else math.inf,
-    }
-    return min(times, key=times.__getitem__)
-
-
-def _direct_time(places: int, maps: int, channels: int, kernel: Sequence[int], dilation: int) -> float:
-    """How long `_C.direct_step` takes, by an estimate in nanoseconds."""
-    numbers = math.prod(kernel) * channels
-    together = _C.direct_together(maps, channels, kernel[1], dilation)
-    pairs, single = divmod(-(-maps * together // 16), 2)
-    clocks = -(-places // 8) * (pairs * (8 * numbers + 50) + single * (5.5 * numbers // together + 45))
-    strips = -(-places // 128) if numbers * maps > _CACHE else 1  # each reads all filters
-    return max(clocks / 2.55, strips * numbers * maps * 0.15)
-
-
-def reaches_over(kernel: Sequence[int], padding: Sequence[int], dilation: Sequence[int]) -> bool:
-    """Whether a window of a filter may lie in the padding alone. oneDNN ends the process at some such windows.
-
-    Args:
-        kernel, padding, dilation: one number for each axis.
-
-    Returns:
-        Whether the padding is as long as a window, for an axis. `convolution` makes no layer of oneDNN's then.
-
-    Raises:
-        Nothing.
-
-    Example:
-        >>> from compatgrad.core.fixed_layers import reaches_over
-        >>> reaches_over((3, 1), (2, 1), (1, 1)), reaches_over((3, 1), (2, 0), (1, 1))
-        (True, False)
-
-    Source: `compatgrad/core/fixed_layers.py`.
-    """
-    return any(p > d * (k - 1) for k, p, d in zip(kernel, padding, dilation, strict=True))
+    return _C.fixed_way(weight, *place, size)
 
 
 def is_direct(weight: torch.Tensor, place: _Place, size: Sequence[int]) -> bool:
@@ -299,7 +230,7 @@ def convolution(
         return _C.direct_step(weight, bias, *change, moves, groups > 1, overwrite, activation, numbers)
     maps, _, *kernel = weight.shape
     if way == "oneDNN":
-        if reaches_over(kernel, padding, dilation):
+        if _C.holds_window(kernel, padding, dilation):
             raise ValueError(f"convolution: oneDNN: windows {kernel} may lie in the padding {list(padding)} alone")
         onednn = [list(n) for n in (padding, stride, dilation)]
         packed = _operators()["order filters"](weight.contiguous(), *onednn, groups, list(size))
@@ -356,6 +287,48 @@ def dense(weight: torch.Tensor, bias: torch.Tensor | None, rows: int, rectify: b
         return convolution(weight[:, :, None, None], bias, _PIXELS, pixels, "relu" if rectify else "none")
     packed = _operators()["order matrix"](weight, rows)
     return _C.torch_step("mkldnn::_linear_pointwise", "", (..., packed, bias, "relu" if rectify else "none", [], ""))
+
+
+def dense_of_array(
+    weight: torch.Tensor, bias: torch.Tensor | None, x: torch.Tensor, flat: bool, rectify: bool
+) -> _C.Step:
+    """`dense` of the rows of an array: of its last axis, or of all axes but the first as one.
+
+    Args:
+        weight, bias, rectify: as for `dense`.
+        x: the layer is for arrays of its shape and order of axes in memory.
+        flat: whether all axes but the first are a row.
+
+    Returns:
+        The layer: a function of x.
+
+    Raises:
+        RuntimeError: torch has no oneDNN.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.fixed_layers import dense_of_array
+        >>> x = torch.ones(2, 3, 4)
+        >>> dense_of_array(torch.ones(5, 4), None, x, flat=False, rectify=False)(x).shape
+        torch.Size([2, 3, 5])
+
+    Source: `compatgrad/core/fixed_layers.py`.
+    """
+    rows = x.shape[0] if flat else x.shape[:-1].numel()
+    # Images whose channels are last in memory, and not only because they have one channel or pixel: the numbers of a
+    # pixel stay side by side
+    last = flat and x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
+    if last:
+        weight = weight.unflatten(1, x.shape[1:]).permute(0, 2, 3, 1).flatten(1)
+    steps = [dense(weight.contiguous(), bias, rows, rectify)]
+    if not flat:
+        view = _C.torch_step("aten::view", "", (..., (*x.shape[:-1], -1)))
+        steps = [_C.torch_step("aten::reshape", "", (..., (-1, x.shape[-1]))), *steps, view]
+    elif x.dim() != 2:
+        steps.insert(0, _C.torch_step("aten::reshape", "", (..., (rows, -1))))
+    if last:
+        steps.insert(0, _C.torch_step("aten::permute", "", (..., (0, 2, 3, 1))))
+    return _C.chain_step(steps)
 
 
 def _by_mkl(weight: torch.Tensor, rows: int) -> bool:
@@ -452,3 +425,29 @@ def affine(factor: torch.Tensor, addend: torch.Tensor, rectify: bool) -> _C.Step
     """
     layer = _C.torch_step("aten::addcmul", "", (addend, ..., factor))
     return _C.chain_step([layer, _C.torch_step("aten::relu_", "", (...,))]) if rectify else layer
+
+
+def max_pool(x: torch.Tensor, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int]) -> _C.Step:
+    """The maxima of windows of images.
+
+    Args:
+        x: the layer is for images, (n, channels, height, width), of its shape and order of axes in memory.
+        kernel, stride, padding: two numbers each; no padding is longer than half a window.
+
+    Returns:
+        The layer: a function of x. Results have the order of x.
+
+    Raises:
+        Nothing.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.fixed_layers import max_pool
+        >>> max_pool(torch.ones(1, 1, 2, 2), (2, 2), (2, 2), (0, 0))(torch.arange(4.0).view(1, 1, 2, 2))
+        tensor([[[[3.]]]])
+
+    Source: `compatgrad/core/fixed_layers.py`.
+    """
+    if x.is_contiguous(memory_format=torch.channels_last) and x.shape[1] % _BLOCK == 0:
+        return _C.channels_last_step(_C.max_pool_step((*kernel, *stride, *padding)), False)
+    return _C.torch_step("aten::max_pool2d", "", (..., tuple(kernel), tuple(stride), tuple(padding)))

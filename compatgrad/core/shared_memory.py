@@ -5,28 +5,12 @@ from __future__ import annotations
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-__all__ = ["Shared", "is_shared", "note_shared"]
+from compatgrad.core.changes import Changes
+
+__all__ = ["is_shared", "note_shared"]
 
 _MANY = 1024
 _known: dict[int, StorageWeakRef] = {}  # by address; a weak reference keeps the address from other storages
-
-
-class Shared:
-    """`last` is another object after each tensor whose memory is given away, so that who trusts version counters can
-    ask again.
-
-    Example:
-        >>> import torch
-        >>> from compatgrad.core.shared_memory import Shared, note_shared
-        >>> before = Shared.last
-        >>> note_shared(torch.zeros(2))
-        >>> Shared.last is before
-        False
-
-    Source: `compatgrad/core/shared_memory.py`.
-    """
-
-    last = object()
 
 
 def note_shared(t: torch.Tensor, given_away: bool = True) -> None:
@@ -34,7 +18,7 @@ def note_shared(t: torch.Tensor, given_away: bool = True) -> None:
 
     Args:
         t: a tensor. Those that are not in main memory are not noted.
-        given_away: whether other code got the memory, so that `Shared.last` changes.
+        given_away: whether other code got the memory, which is a change (`Changes`).
 
     Raises:
         NotImplementedError: the tensor has no storage, as those of sparse layouts.
@@ -57,7 +41,7 @@ def note_shared(t: torch.Tensor, given_away: bool = True) -> None:
     storage = t.untyped_storage()
     _known[storage._cdata] = StorageWeakRef(storage)
     if given_away:
-        Shared.last = object()
+        Changes.note()
 
 
 def is_shared(t: torch.Tensor) -> bool:

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from compatgrad import _C
-from compatgrad.core.backprop import start_backward, torch_word, unchain_backward
+from compatgrad.core import passes
+from compatgrad.core.backprop import torch_word
 from compatgrad.core.function import FunctionNode
 
 __all__ = ["Variable", "VariableNode"]
@@ -186,7 +187,14 @@ class Variable(_C.Variable):
                 f"Variable.backward: retain_grad must be a bool, not {type(retain_grad)}; to start from a "
                 "gradient, assign it to `grad` first, or call compatgrad.backward(y, gradient)"
             )
-        start_backward(self._frontend, (self,), (None,), retain_grad, enable_double_backprop, loss_scale)
+        passes.start_backward(
+            self._frontend,
+            (self,),
+            (None,),
+            retain_grad=retain_grad,
+            enable_double_backprop=enable_double_backprop,
+            loss_scale=loss_scale,
+        )
 
     def cleargrad(self) -> None:
         """Sets the gradient to None."""
@@ -213,7 +221,7 @@ class Variable(_C.Variable):
     def unchain_backward(self) -> None:
         """Cuts every function that this variable was computed by out of the graph, which frees the data that they
         kept."""
-        unchain_backward(self)
+        passes.unchain_backward(self)
 
     def item(self) -> float | int | bool | complex:
         """The only element, as a Python number.

@@ -4,6 +4,7 @@ products are loops, and intermediate arrays are allocated once."""
 from __future__ import annotations
 
 import ast
+import difflib
 import inspect
 import itertools
 import math
@@ -91,6 +92,23 @@ def unroll_small_products(gm: fx.GraphModule, examples: Sequence[torch.Tensor]) 
         node.replace_all_uses_with(new)
         graph.erase_node(node)
     gm.recompile()
+
+
+def check_options(options: dict[str, Any]) -> None:
+    """Raises ValueError for a mode or an option that Inductor does not know: torch itself finds it in a call."""
+    if options.get("backend", "inductor") != "inductor" or not (options.get("mode") or options.get("options")):
+        return
+    from torch._inductor import config, list_mode_options
+
+    modes = sorted(list_mode_options())
+    if (mode := options.get("mode")) and mode not in modes:
+        raise ValueError(f"interop.compile: mode: expected one of {', '.join(modes)}, got {mode!r}")
+    known = config.get_config_copy()
+    for name in options.get("options") or {}:
+        if name.replace("-", "_") not in known:
+            near = difflib.get_close_matches(name, known, 3)
+            like = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise ValueError(f"interop.compile: options: torch._inductor.config has no {name!r}{like}")
 
 
 def compiled(gm: fx.GraphModule, examples: Sequence[torch.Tensor], options: dict[str, Any]) -> Callable[..., Any]:

@@ -152,11 +152,16 @@ class Assembly:
             found = self.sizes.fit(given, near)
             if found is not None:
                 return self.expression(found)
-            raise Unfitted(
-                f"{where} gets {_texts(given)}{self._at()}: no expression of the sizes gives these numbers, "
-                "or the number is counted from call to call, as in an optimizer's update, which belongs after the "
-                "call; or it is computed from values of parameters"
+            reasons = (
+                "no expression of the sizes gives these numbers, or the number is counted from call to call, as in an "
+                "optimizer's update, which belongs after the call; or it is computed from values of parameters"
             )
+            if not self.sizes.known:
+                reasons = (
+                    "the number is counted from call to call, as in an optimizer's update, which belongs after the "
+                    "call; or it is computed outside, and can be passed as an input"
+                )
+            raise Unfitted(f"{where} gets {_texts(given)}{self._at()}: {reasons}")
         raise ExportError(f"{where} gets {_texts(given)}{self._at()}: the code depends on the size")
 
     def expression(self, e: Any) -> Any:

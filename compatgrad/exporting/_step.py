@@ -80,6 +80,11 @@ class StepExporter(Exporter):
         self.leaves = self.target.leaves_gradients or (not self.records and self._clears(state))
         self._left = list(self.target.left)
         if not self.leaves:
+            if not any(isinstance(y, torch.Tensor) for y in _pytree.tree_leaves(result)):
+                raise ExportError(
+                    f"{self.who}: the function returns no Variable and leaves no gradients, so that a graph would "
+                    "compute nothing: return what it computes"
+                )
             return result
         if True in self.marked:
             raise ExportError(
@@ -128,6 +133,11 @@ class StepExporter(Exporter):
     def _clears(self, state: Any) -> bool:
         """Whether a call removes gradients."""
         return any(g is None for g in self._gradients_from(_FIRST, state))
+
+    _no_inputs = (
+        "a call needs a tensor, an array or a Variable among its arguments, found none; what the function takes from "
+        "elsewhere is fixed in the graph, so pass what changes"
+    )
 
     def left_out(self) -> str:
         """The name and shape of a Variable that needs a gradient, and whose values the graph contains; else empty."""

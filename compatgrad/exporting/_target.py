@@ -19,7 +19,7 @@ from compatgrad import _C
 from compatgrad.core.adapters import FRONTENDS, Adapter, frontend_of
 from compatgrad.core.configuration import using_modes
 from compatgrad.exporting._trace import ExportError, written_arguments
-from compatgrad.exporting.module import as_torch_module
+from compatgrad.exporting.module import _holders, as_torch_module
 
 __all__ = ["Target"]
 
@@ -30,7 +30,9 @@ class Target:
     def __init__(self, who: str, target: Any, parameters: Any, frontend: str | None, train: bool) -> None:
         if not callable(target):
             argument = "fn" if who == "interop.compile" else "target"
-            raise TypeError(f"{who}: {argument}: expected a link, a block, a module or a function, got {_kind(target)}")
+            hint = "; pass the function that computes it" if isinstance(target, _C.Variable) else ""
+            kinds = "a link, a block, a module or a function"
+            raise TypeError(f"{who}: {argument}: expected {kinds}, got {_kind(target)}{hint}")
         if frontend is not None and frontend not in FRONTENDS:
             raise ValueError(f"{who}: frontend: expected one of {', '.join(FRONTENDS)}, got {frontend!r}")
         self.who, self.target, self.train, self._named = who, target, train, frontend
@@ -43,16 +45,25 @@ class Target:
         if parameters is not None and self.given is None:
             if not _has_parameters(parameters):
                 hint = "; pass the block itself" if hasattr(parameters, "initialize") else ""
+                if isinstance(parameters, (list, tuple, Iterator)):
+                    hint = "; pass the link or the block itself, or a dict from names to Variables"
+                if isinstance(parameters, torch.nn.Module):
+                    hint = "; pass dict(module.named_parameters())"
                 raise TypeError(f"{who}: parameters: expected a dict, a link or a block, got {_kind(parameters)}{hint}")
             self.holder = parameters
         elif parameters is None and _has_parameters(getattr(target, "__self__", None)):
             self.holder = target.__self__
+        for name, v in (self.given or {}).items():
+            if not isinstance(v, (_C.Variable, torch.nn.Parameter)):
+                raise TypeError(f"{who}: parameters[{name!r}]: expected a Variable, got {_kind(v)}")
         self.frontend: Adapter | None = None
         self.leaves_gradients = False  # whether the first run put gradients into parameters
         self.records = True  # whether the run's mode records; code may choose otherwise
         self.left: Sequence[bool] = ()  # for each of `receivers`, whether it has a gradient after the last run
         # the numbers, among `receivers`, of those whose gradients `run` returns after the result
         self.returned: Sequence[int] | None = None
+        self.fresh: Sequence[bool] = ()  # for each parameter whose gradients are written to an array, `has_gradient`
+        self.unset: Sequence[Any] = ()  # those of `inputs_of_graphs` that the first run did not change
         self.receiving: Sequence[bool] = ()  # for each input whether passes leave a gradient in it
         self.first_gradients: float | None = None  # what fills the gradients of `receivers` before a run
 
@@ -116,9 +127,19 @@ class Target:
         own = [v for v in self.variables() if buffer_of(v) is None]
         return own + [v for v, is_receiver in zip(inputs, self.receiving, strict=True) if is_receiver]
 
+    def inputs_of_graphs(self) -> list[tuple[Any, Any]]:
+        """The inputs of static graphs that were built outside the target, with looks of their arrays."""
+        found = static_graph([v for v in outside(self.target) if isinstance(v, _C.DeferredVariable) and v.parent])
+        known = {id(v) for v in self.variables()}
+        return [(v, array_look(v)) for v in found if not (v.parent or v.need_grad or id(v) in known)]
+
     def note_gradients(self) -> None:
         """Notes whether there are gradients, after a run without gradients before it."""
-        self.leaves_gradients = any(self.left) or any(has_gradient(v) for v in self.variables())
+        own = self.variables()
+        # a Trainer of Gluon marks the gradients that it has used as read
+        used = any(gradient_of(v) is not None for v in own if buffer_of(v) is not None)
+        self.leaves_gradients = any(self.left) or used or any(has_gradient(v) for v in own)
+        self.fresh = [has_gradient(v) for v in own if buffer_of(v) is not None]
 
     def variables(self) -> list[Any]:
         """The parameters, as Variables, each once."""
@@ -176,12 +197,15 @@ class Target:
         """
         values = {name: t.detach().clone() for name, t in state.items()}
         versions = _versions(list(state.values()))
-        holders = [(h, dict(h.__dict__)) for h in _holders(self.holder)]
+        attributes_of = [(h, dict(h.__dict__)) for h in _holders(self.holder)]
         variables = self.variables()
         gradients = [(v, kept_gradient(v), has_gradient(v)) for v in variables]
+        arrays = [kept_array(v) for v in static_graph(outside(self.target))]
 
         def undo() -> None:
-            for h, attributes in holders:
+            for give_back in arrays:
+                give_back()
+            for h, attributes in attributes_of:
                 h.__dict__.clear()
                 h.__dict__.update(attributes)
             for v, g, fresh in gradients:
@@ -312,22 +336,6 @@ def _has_parameters(x: Any) -> bool:
     return hasattr(x, "namedparams") or hasattr(x, "_collect_params_with_prefix")
 
 
-def _holders(target: Any) -> Iterator[Any]:
-    """The links and blocks whose attributes a run may set (the state of a recurrent link)."""
-    if isinstance(target, torch.nn.Module):
-        for module in target.modules():
-            if (inner := module.__dict__.get("_target")) is not None:
-                yield from _holders(inner)
-    elif hasattr(target, "links") and hasattr(target, "namedparams"):
-        yield from target.links()
-    elif hasattr(target, "_collect_params_with_prefix"):
-        todo = [target]
-        while todo:
-            block = todo.pop()
-            yield block
-            todo += block._children.values()
-
-
 def outside(function: Any) -> list[Any]:
     """Variables of which a function knows: those in its closure, its defaults, and the globals that it reads, also
     inside functions, links and blocks."""
@@ -351,7 +359,7 @@ def outside(function: Any) -> list[Any]:
         elif hasattr(x, "namedparams"):
             todo += [p for _, p in x.namedparams() if p.is_initialized]
         elif isinstance(x, types.MethodType):
-            todo += [x.__self__, x.__func__]
+            todo += [x.__self__, x.__func__, *_plain_attributes(x.__self__)]
         elif isinstance(x, functools.partial):
             todo += [x.func, x.args, x.keywords]
         elif isinstance(x, types.FunctionType):
@@ -361,6 +369,54 @@ def outside(function: Any) -> list[Any]:
             todo += [x.__defaults__, x.__kwdefaults__]
             todo += [x.__globals__.get(name) for name in x.__code__.co_names]
     return list(found.values())
+
+
+def _plain_attributes(x: Any) -> list[Any]:
+    """The attributes of an object that is no link, block or module: of a trainer that a program defines."""
+    if _has_parameters(x) or isinstance(x, (torch.nn.Module, type, types.ModuleType)):
+        return []
+    return list(getattr(x, "__dict__", {}).values())
+
+
+def static_graph(found: Sequence[Any]) -> list[Any]:
+    """The Variables of nnabla's static graphs that end in some of the Variables `found`."""
+    todo = [v for v in found if isinstance(v, _C.DeferredVariable)]
+    seen = {id(v): v for v in todo}
+    while todo:
+        v = todo.pop()
+        new = {id(x): x for x in (v.parent.inputs if v.parent is not None else ()) if id(x) not in seen}
+        seen |= new
+        todo += new.values()
+    return list(seen.values())
+
+
+def array_look(v: Any) -> tuple[Any, int]:
+    """Changes if the Variable gets another array or other values."""
+    return v.data, v.data.modification_count
+
+
+def kept_array(v: Any) -> Callable[[], None]:
+    """A function that gives a Variable of a static graph the array and the values that it has now: a trace leaves
+    tensors without values there."""
+    array, number = v.data, v.data._filling
+    if number is not None:
+
+        def fill_again() -> None:
+            v.data = array
+            array.fill(number)
+
+        return fill_again
+    t = array.tensor
+    values = t.clone() if v.parent is None else t  # the graph computes the others again
+
+    def give_back() -> None:
+        v.data = array
+        if array._filling is not None or array.tensor is not t:
+            array.tensor = t
+        if values is not t and not torch.equal(t, values):
+            t.copy_(values)
+
+    return give_back
 
 
 def buffer_of(v: Any) -> Any:

@@ -340,24 +340,33 @@ def raise_readable(e: Exception, who: str) -> None:
     if isinstance(e, DataDependentOutputException) or any(text in str(e) for text in _READS):
         raise ExportError(
             f"{who}: a value is read, but in a trace tensors have only shapes and dtypes{place}. Return the value "
-            "as an output, and select by values inside the graph (where) or outside the exported function"
+            f"as an output, and select by values inside the graph (where) or outside the exported function{_hint(e)}"
         ) from e
+
+
+def _hint(e: BaseException) -> str:
+    """What else to do about a value that functions of compatgrad itself read."""
+    names = {f.f_globals.get("__name__", "") for f, _ in traceback.walk_tb(e.__traceback__)}
+    if "compatgrad.chainer.functions.evaluation.accuracy" in names:
+        return ". Chainer's accuracy is computed in NumPy: set compute_accuracy = False of the Classifier"
+    return ""
 
 
 def place_of(e: BaseException) -> str:
     """The line outside compatgrad and torch that led to an error, and its call of a frontend."""
     frames = list(traceback.walk_tb(e.__traceback__))
     own = [k for k, (f, _) in enumerate(frames) if not f.f_code.co_filename.startswith(_INSIDE)]
-    if not own:
-        return ""
-    frame, line = frames[own[-1]]
-    inner = [f for f, _ in frames[own[-1] + 1 :] if f.f_code.co_filename.startswith(_INSIDE[0])]
+    after = own[-1] + 1 if own else 0  # a network of compatgrad's links alone has no line of the program
+    inner = [f for f, _ in frames[after:] if f.f_code.co_filename.startswith(_INSIDE[0])]
     calls = [f for f in inner if not f.f_globals.get("__name__", "").startswith(_OWN)]
     # the function or link that the program calls, not what every call passes through (`chainer._link.__call__`)
     calls = [f for f in calls if "._" not in f.f_globals["__name__"]] or calls
+    by = f", in {calls[0].f_globals['__name__']}.{calls[0].f_code.co_name}" if calls else ""
+    if not own:
+        return f" ({by.removeprefix(', ')})" if by else ""
+    frame, line = frames[own[-1]]
     file = frame.f_code.co_filename
     text = linecache.getline(file, line).strip()
-    by = f", in {calls[0].f_globals['__name__']}.{calls[0].f_code.co_name}" if calls else ""
     return f" ({os.path.basename(file)}:{line}{f': `{text}`' if text else ''}{by})"
 
 

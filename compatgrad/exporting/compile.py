@@ -24,9 +24,9 @@ from torch.utils import _pytree
 
 from compatgrad import _C
 from compatgrad.core.torch_call import call_with
+from compatgrad.core.tracing import is_exporting
 from compatgrad.exporting import _flat
 from compatgrad.exporting import _target as targets
-from compatgrad.exporting._run import is_exporting
 from compatgrad.exporting._step import StepExporter
 from compatgrad.exporting._trace import ExportError
 from compatgrad.exporting.module import TorchModule
@@ -41,6 +41,7 @@ def compile(
     parameters: Any = None,
     frontend: str | None = None,
     dynamic: Any = True,
+    check: bool = True,
     **torch_compile_options: Any,
 ) -> Callable[..., Any]:
     """Compiles a function: it is traced as by `export`, and the whole graph is compiled by `torch.compile`. It is
@@ -59,6 +60,8 @@ def compile(
         fn: a Chainer link, a Gluon block, a function of Variables, or a torch module, which may contain such.
         example_inputs: if given, `fn` is traced for these at once; None waits for the first call.
         parameters, frontend, dynamic: as for `export`.
+        check: True compares the results and gradients of each new graph with those of `fn`. False leaves this out: then
+            no error says that a graph contains a value that `fn` has read, or that torch computes other gradients.
         **torch_compile_options: options of `torch.compile`, such as `backend` and `mode`.
 
     Returns:
@@ -83,7 +86,7 @@ def compile(
 
     Source: `compatgrad/exporting/compile.py`.
     """
-    compiled = _Compiled(fn, parameters, frontend, dynamic, torch_compile_options)
+    compiled = _Compiled(fn, parameters, frontend, dynamic, check, torch_compile_options)
     if example_inputs is not None:
         args = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
         compiled.graph_for(args, {})
@@ -181,16 +184,20 @@ def _fixed(x: Any) -> Any:
 
 
 class _Compiled:
-    def __init__(self, fn: Any, parameters: Any, frontend: str | None, dynamic: Any, options: dict[str, Any]) -> None:
+    def __init__(
+        self, fn: Any, parameters: Any, frontend: str | None, dynamic: Any, check: bool, options: dict[str, Any]
+    ) -> None:
         if "fullgraph" in options:
             raise TypeError("interop.compile: fullgraph cannot be chosen: a part that is not compiled is an error")
         known = sorted(set(inspect.signature(torch.compile).parameters) - {"model", "fullgraph", "dynamic"})
         if unknown := sorted(set(options) - set(known)):
             raise TypeError(
                 f"interop.compile: unknown option {', '.join(unknown)}: expected example_inputs, parameters, frontend, "
-                f"dynamic, or an option of torch.compile ({', '.join(known)})"
+                f"dynamic, check, or an option of torch.compile ({', '.join(known)})"
             )
+        _flat.check_options(options)
         self.fn, self.parameters, self.frontend, self.dynamic, self.options = fn, parameters, frontend, dynamic, options
+        self.check = check
         self.graphs: dict[Any, _CompiledGraph | _CompiledStep] = {}
         self.recent: dict[Any, _CompiledGraph | _CompiledStep] = {}  # graphs by what `_look` returns
         # dynamic sizes and mode, by the structure of the inputs
@@ -224,7 +231,7 @@ class _Compiled:
         found = self.graphs.get(key)
         if found is None and traces:
             exporter = self.exporter(train)
-            graph = exporter.run(args, kwargs, self.dynamic, True)
+            graph = exporter.run(args, kwargs, self.dynamic, self.check)
             if exporter.leaves and any(places):
                 places = [{}] * len(places)
                 self.kinds[kind] = places, mode  # a step is compiled for fixed sizes
@@ -235,7 +242,7 @@ class _Compiled:
             found = self.graphs.get(key)
             if found is None and traces:
                 exporter = self.exporter(train, False)
-                found = self._add(key, exporter, exporter.run(args, kwargs, False, True))
+                found = self._add(key, exporter, exporter.run(args, kwargs, False, self.check))
         return found
 
     def _add(self, key: Any, exporter: StepExporter, graph: fx.GraphModule) -> _CompiledGraph | _CompiledStep:
@@ -252,7 +259,15 @@ class _Compiled:
                 "block or a dict of Variables by parameters=",
                 stacklevel=7,
             )
-        found = (_CompiledStep if exporter.leaves else _CompiledGraph)(exporter, graph, self.options)
+        registered = {id(v) for v in exporter._registered()}
+        for shape in [tuple(v.shape) for v in exporter.target.unset if id(v) not in registered][:1]:
+            warnings.warn(
+                f"interop.compile: {self.__name__} runs a static graph, and does not set its input of shape {shape}: "
+                "the compiled function keeps the values that the input has now. Set it in the function from an "
+                "argument (x.d = argument)",
+                stacklevel=7,
+            )
+        found = (_CompiledStep if exporter.leaves else _CompiledGraph)(exporter, graph, self.options, self.check)
         self.graphs[key] = found
         return found
 
@@ -347,12 +362,12 @@ class _CompiledGraph(torch.nn.Module):
 
     compiled: Callable[..., Any]
 
-    def __init__(self, exporter: StepExporter, graph: fx.GraphModule, options: dict[str, Any]) -> None:
+    def __init__(self, exporter: StepExporter, graph: fx.GraphModule, options: dict[str, Any], check: bool) -> None:
         super().__init__()
         self.graph = graph
         self.wraps, self.places = exporter.target.frontend, exporter.places
         self.legacy = list(exporter.module._legacy) if isinstance(exporter.module, TorchModule) else []
-        self.wrong = "" if exporter.random else _wrong_gradients(exporter, self.graph)
+        self.wrong = "" if exporter.random or not check else _wrong_gradients(exporter, self.graph)
         self.__dict__["compiled"] = torch.compile(self.graph, fullgraph=True, **options)
 
     def forward(self, *tensors: torch.Tensor) -> Any:
@@ -400,7 +415,7 @@ class _Outdated(Exception):
 class _CompiledStep:
     """The graph of a function that runs backward passes: a call is one function of tensors, and assigns gradients."""
 
-    def __init__(self, exporter: StepExporter, graph: fx.GraphModule, options: dict[str, Any]) -> None:
+    def __init__(self, exporter: StepExporter, graph: fx.GraphModule, options: dict[str, Any], check: bool) -> None:
         module, target, frontend = exporter.module, exporter.target, exporter.target.frontend
         assert isinstance(module, TorchModule) and frontend is not None
         self.frontend = frontend
@@ -417,7 +432,8 @@ class _CompiledStep:
         self.reads = [read for name, read in reads.items() if name in used]
         flat, (result, _) = _flat.lifted(graph, [name for name in reads if name in used])
         self.count, self.rebuild = _flat.rebuilder(result)
-        self.written = [variable for name, variable in written.items() if name in used]
+        fresh = {id(v): f for (_, v), f in zip(exporter.written, target.fresh, strict=True)}
+        self.written = [(variable, fresh[id(variable)]) for name, variable in written.items() if name in used]
         self.variables = [v for v in target.variables() if targets.buffer_of(v) is None]
         self.inputs = [k for k, receives in enumerate(target.receiving) if receives]
         self.ways = [exporter.ways.get(k) for k in range(len(self.variables) + len(self.inputs))]
@@ -468,8 +484,8 @@ class _CompiledStep:
         for v, way in zip(chain(self.variables, [given[k] for k in self.inputs]), self.ways, strict=True):
             if way is not None:
                 targets.receive(v, way, None if way == "clear" else next(gradients))
-        for v in self.written:
-            _C.fresh(v, True)
+        for v, fresh in self.written:
+            _C.fresh(v, fresh)
         if all(isinstance(x, torch.Tensor) for x in given):
             return self.rebuild(found[: self.count])
         return self.rebuild([self._constant(k, t) for k, t in enumerate(found[: self.count])])

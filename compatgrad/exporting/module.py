@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch.utils import _pytree
 
 from compatgrad import _C
-from compatgrad.core import bridge
+from compatgrad.core import bridge, strangers
 from compatgrad.core.adapters import FRONTENDS, Adapter, frontend_of
 from compatgrad.core.crossing import refuse_transforms
 from compatgrad.core.shared_memory import note_shared
@@ -187,6 +187,23 @@ def _submodule(module: torch.nn.Module, path: str) -> torch.nn.Module:
     return module
 
 
+def _holders(target: Any) -> Iterator[Any]:
+    """The links and blocks of which a network consists: a run may set their attributes (the state of a recurrent
+    link)."""
+    if isinstance(target, torch.nn.Module):
+        for module in target.modules():
+            if (inner := module.__dict__.get("_target")) is not None:
+                yield from _holders(inner)
+    elif hasattr(target, "links") and hasattr(target, "namedparams"):
+        yield from target.links()
+    elif hasattr(target, "_collect_params_with_prefix"):
+        todo = [target]
+        while todo:
+            block = todo.pop()
+            yield block
+            todo += block._children.values()
+
+
 def as_torch_module(
     target: Callable[..., Any],
     parameters: Mapping[str, Any] | None = None,
@@ -247,4 +264,8 @@ def as_torch_module(
         with own.modes(False, False):
             target(*(own.variable(t.detach(), False) if isinstance(t, torch.Tensor) else t for t in example_inputs))
     given = own.parameters(target) if parameters is None else parameters.items()
-    return TorchModule(target, own, [(name.replace("/", "."), p) for name, p in given])
+    module = TorchModule(target, own, [(name.replace("/", "."), p) for name, p in given])
+    effect = "get gradients, but the torch module's parameters() and state_dict() do not contain"
+    for holder in _holders(target):
+        strangers.warn_of(holder, own.name, module.parameters(), effect)
+    return module

@@ -64,6 +64,7 @@ class Archive(Mapping[str, np.ndarray]):
         if signature not in (b"PK\x03\x04", b"PK\x05\x06"):
             raise zipfile.BadZipFile(f"{self.name} is not an npz archive")
         self._allow_pickle = allow_pickle
+        self._announced: dict[str, tuple[tuple[int, ...], np.dtype]] = {}  # of entries that were asked for
         self._archive = archives.Zip(file, self.name)
         self._members = {name.removesuffix(".npy"): name for name in self._archive.names}
         self.files, self.names = list(self._members), self._archive.names
@@ -105,12 +106,15 @@ class Archive(Mapping[str, np.ndarray]):
 
     def announced(self, key: str) -> tuple[tuple[int, ...], np.dtype]:
         """Shape and dtype of an entry, without unpacking it."""
+        if key in self._announced:
+            return self._announced[key]
         what = f"{key!r} in {self.name}"
         with self._open(key) as file:
             shape, dtype = npy.read_header(file, what)
             left = self._archive.member(self._member(key)).file_size - file.tell()
         if not dtype.hasobject and left != math.prod(shape) * dtype.itemsize:
             raise ValueError(f"{what} of shape {shape} and type {dtype} has {left} bytes, which do not fit")
+        self._announced[key] = shape, dtype
         return shape, dtype
 
     def __getitem__(self, key: str) -> np.ndarray:

@@ -15,13 +15,13 @@ import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import torch
 
 from compatgrad.core.files import replacing
 
-__all__ = ["FILE_OF_ONE", "ParamsError", "Stored", "dense", "read", "write", "write_array"]
+__all__ = ["ParamsError", "Stored", "dense", "read", "read_array", "write", "write_array"]
 
 LIST_MAGIC = 0x112
 V1_MAGIC, V2_MAGIC, V3_MAGIC = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
@@ -167,7 +167,8 @@ class Reader:
     def tensor(self, shape: tuple[int, ...], dtype: torch.dtype, what: str) -> torch.Tensor:
         """The next values, as a tensor."""
         n = math.prod(shape) * dtype.itemsize
-        self.need(n, f"{what} of shape {shape} and type {str(dtype)[6:]}")
+        if n > self.size - self.at:
+            self.need(n, f"{what} of shape {shape} and type {str(dtype)[6:]}")
         out = torch.empty(shape, dtype=dtype)
         if n:
             view = out.view(-1).view(torch.uint8).numpy().data
@@ -181,7 +182,28 @@ class Reader:
         return out
 
 
+def _read_dense(r: Reader) -> Stored | None:
+    """A dense array with elements, read at once; None, with the stream where it was, for another array or one with a
+    fault, which `_read_array` reads number by number."""
+    head = r.stream.read(12)
+    magic, flag, ndim = struct.unpack("<IIi", head) if len(head) == 12 else (0, 0, 0)
+    if magic in (V2_MAGIC, V3_MAGIC) and flag == 0 and 0 < ndim <= MAX_DIMS:
+        rest = r.stream.read(8 * ndim + 12)
+        if len(rest) == 8 * ndim + 12:
+            *lengths, kind, number, dtype = struct.unpack(f"<{ndim}qiii", rest)
+            shape = tuple(lengths)
+            left = r.size - r.at - 24 - 8 * ndim
+            if min(shape) > 0 and math.prod(shape) <= left and 1 <= kind <= 6 and dtype in DTYPES:
+                r.at += 24 + 8 * ndim
+                data = r.tensor(shape, DTYPES[dtype], "the data")
+                return Stored(shape, data, np_shape=magic == V3_MAGIC, context=(kind, number))
+    r.stream.seek(r.at)
+    return None
+
+
 def _read_array(r: Reader) -> Stored:
+    if (dense := _read_dense(r)) is not None:
+        return dense
     magic = r.number("I", "the magic number")
     if magic not in (V2_MAGIC, V3_MAGIC):
         # the oldest files have the number of dimensions in place of a magic number
@@ -326,15 +348,54 @@ def read(source: str | bytes, name: str | None = None) -> tuple[list[Stored], li
         return _read(Reader(stream, os.fstat(stream.fileno()).st_size, repr(name or source)))
 
 
-def _read(r: Reader) -> tuple[list[Stored], list[str]]:
-    if r.size == 0:
-        raise r.error("the file is empty")
+def read_array(source: bytes | bytearray, name: str) -> Stored:
+    """One array, as `write_array` writes it.
+
+    Args:
+        source: its bytes.
+        name: what errors call it.
+
+    Returns:
+        The array.
+
+    Raises:
+        ParamsError: the bytes are damaged; the message says what is wrong and where.
+
+    Example:
+        >>> import torch
+        >>> import io
+        >>> from compatgrad.formats import params
+        >>> out = io.BytesIO()
+        >>> params.write_array(out, params.Stored((2,), torch.ones(2)))
+        >>> params.read_array(out.getvalue(), "x").data
+        tensor([1., 1.])
+
+    Source: `compatgrad/formats/params.py`.
+    """
+    return _read_array(Reader(io.BytesIO(source), len(source), name))
+
+
+def _read_head(r: Reader) -> int:
+    """The number of arrays."""
+    head = r.stream.read(24)
+    if len(head) == 24:
+        magic, _, n = struct.unpack("<QQQ", head)
+        if magic == LIST_MAGIC and n * 4 <= r.size - 24:
+            r.at = 24
+            return int(n)
+    r.stream.seek(0)  # there is a fault, which is found number by number
     magic = r.number("Q", "the magic number")
     if magic != LIST_MAGIC:
         raise r.error(f"expected the magic number {LIST_MAGIC:#x}, found {magic:#x}; is this a .params file?")
     r.take(8, "the reserved word")
+    return r.count("arrays", 4)
+
+
+def _read(r: Reader) -> tuple[list[Stored], list[str]]:
+    if r.size == 0:
+        raise r.error("the file is empty")
+    n = _read_head(r)
     arrays = []
-    n = r.count("arrays", 4)
     for i in range(n):
         r.where = f"array {i} of {n}"
         arrays.append(_read_array(r))
@@ -357,20 +418,21 @@ def _shape_bytes(shape: Sequence[int]) -> bytes:
     return struct.pack(f"<i{len(shape)}q", len(shape), *shape)
 
 
-def _raw(t: torch.Tensor) -> memoryview:
+def _raw(t: torch.Tensor) -> Any:
+    """The elements, as an object with the buffer protocol."""
     t = t.detach().cpu().contiguous()
-    return t.reshape(-1).view(torch.uint8).numpy().data if t.numel() else memoryview(b"")
+    return t.reshape(-1).view(torch.uint8).numpy() if t.dtype is torch.bfloat16 else t.numpy()
 
 
-# The beginning of a file with one unnamed array.
-FILE_OF_ONE = struct.pack("<QQQ", LIST_MAGIC, 0, 1)
+_FLAGS = {dtype: flag for flag, dtype in DTYPES.items()}
+_STYPE_FLAGS = {stype: flag for flag, stype in STYPES.items()}
 
 
-def write_array(out: BinaryIO, a: Stored) -> None:
+def write_array(out: Any, a: Stored) -> None:
     """Writes one array in the format of a file.
 
     Args:
-        out: binary file, open for writing.
+        out: binary file, open for writing, or another object with its method `write`.
         a: the array, which must have a value.
 
     Raises:
@@ -388,16 +450,14 @@ def write_array(out: BinaryIO, a: Stored) -> None:
 
     Source: `compatgrad/formats/params.py`.
     """
-    flags = {dtype: flag for flag, dtype in DTYPES.items()}
     assert a.shape is not None and a.data is not None
-    out.write(struct.pack("<I", V3_MAGIC if a.np_shape else V2_MAGIC))
-    out.write(struct.pack("<i", next(flag for flag, stype in STYPES.items() if stype == a.stype)))
+    head = struct.pack("<Ii", V3_MAGIC if a.np_shape else V2_MAGIC, _STYPE_FLAGS[a.stype])
     if a.aux:
-        out.write(_shape_bytes(a.data.shape))
-    out.write(_shape_bytes(a.shape))
-    out.write(struct.pack("<iii", *a.context, flags[a.data.dtype]))
+        head += _shape_bytes(a.data.shape)
+    head += _shape_bytes(a.shape) + struct.pack("<iii", *a.context, _FLAGS[a.data.dtype])
     for t in a.aux:
-        out.write(struct.pack("<i", flags[t.dtype]) + _shape_bytes(t.shape))
+        head += struct.pack("<i", _FLAGS[t.dtype]) + _shape_bytes(t.shape)
+    out.write(head)
     for t in (a.data, *a.aux):
         out.write(_raw(t))
 

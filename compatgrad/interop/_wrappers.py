@@ -49,8 +49,9 @@ def as_chainer_link(module: torch.nn.Module) -> Any:
 
 def as_gluon_block(module: torch.nn.Module, prefix: str | None = None) -> Any:
     """Makes a `gluon.Block` that owns a torch module. Its parameters share memory with the module's and have their
-    names with underscores: a Trainer trains them, `save_parameters` saves them. A call runs the module as one node of
-    the graph, with gradients of any order, in the train mode of `autograd`.
+    names with underscores: a Trainer trains them, `save_parameters` saves them. Buffers, such as running statistics,
+    are parameters that get no gradient (a single number has the shape (1,)), and are saved, too. A call
+    runs the module as one node of the graph, with gradients of any order, in the train mode of `autograd`.
 
     Args:
         module: the module.

@@ -196,11 +196,12 @@ class Composite:
         if self.state is not None:
             self.drawn = self.state([])
             return list(self.drawn)  # the body returns them
-        ys = self.values or self.forward_again([])
-        if sum(map(torch.numel, ys)) > 1 << 13:
-            return ys
-        self.values = ys
-        return [y.clone() for y in ys]
+        if self.values is None:
+            ys = self.forward_again([])
+            if sum(map(torch.numel, ys)) > 1 << 13:
+                return ys
+            self.values = ys
+        return [y.clone() for y in self.values]
 
     def _record(self, tensors: Sequence[torch.Tensor | None], wanted: list[bool]) -> tuple[list[Any], tuple[Any, ...]]:
         """Runs the body as a graph of the native frontend, with gradients of the inputs that are `wanted`."""

@@ -9,6 +9,7 @@ import torch
 
 from compatgrad import _C
 from compatgrad.core import notes
+from compatgrad.core.tracing import ArrayWithoutValues, is_exporting
 from compatgrad.nnabla._attributes import refuse_others
 
 __all__ = ["NdArray"]
@@ -106,7 +107,13 @@ class NdArray(_C.Array):
         them.
         """
         self._move(_CPU)
-        return self.tensor.numpy()
+        try:
+            return self.tensor.numpy()
+        except (RuntimeError, TypeError) as e:
+            if not _C.traced():
+                raise
+            without: Any = ArrayWithoutValues(self, e)
+            return without
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -117,6 +124,12 @@ class NdArray(_C.Array):
             if np.dtype(type(value)).kind == "f" or abs(value) <= _EXACT:
                 self.fill(float(value))
                 return
+        if isinstance(value, (ArrayWithoutValues, _C.DeferredVariable, NdArray)) and is_exporting():
+            # a traced function that assigns arrays gets Variables in their place
+            source = value._owner if isinstance(value, ArrayWithoutValues) else getattr(value, "data", value)
+            given_shape = torch.empty(source.shape, device="meta").broadcast_to(self.shape).shape
+            self.tensor = source.read().expand(given_shape).clone()
+            return
         given = np.asarray(value)
         dtype = torch_dtype(given.dtype)
         if self._part:

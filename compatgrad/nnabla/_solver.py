@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from compatgrad import _C
+from compatgrad.core.strangers import advice
 
 from . import _solver_files
 from ._solver_files import SolverState
@@ -164,7 +165,8 @@ class Solver:
             if not isinstance(key, str):
                 raise TypeError(f"set_parameters: expected str as key, got {type(key).__name__}")
             if not isinstance(param, Variable):
-                raise TypeError(f"set_parameters: expected Variable as {key!r}, got {type(param).__name__}")
+                kind = type(param).__name__ + advice(param, "nnabla")
+                raise TypeError(f"set_parameters: expected Variable as {key!r}, got {kind}")
         self._prepared = None
         if reset:
             self._entries.clear()

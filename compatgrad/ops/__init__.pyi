@@ -188,6 +188,7 @@ __all__ = [
     "istft",
     "layer_normalization",
     "layer_normalization_grad",
+    "leading",
     "leaky_relu",
     "leaky_relu_grad",
     "less",
@@ -320,6 +321,7 @@ __all__ = [
     "rsub_scalar",
     "running_sum",
     "sample_grid",
+    "sample_normalization",
     "scatter_add",
     "scatter_add_along",
     "scatter_along",
@@ -1864,6 +1866,15 @@ def layer_normalization_grad(
         eps: float; as in layer_normalization
     """
 
+def leading(x0: _Input, /, k: int, axis: int = -1, reverse: bool = False) -> _Variable:
+    """The positions of the first k elements in sorted order along an axis; equal elements keep their order.
+
+    Args:
+        k: int
+        axis: int
+        reverse: bool
+    """
+
 def leaky_relu(x0: _Input, /, slope: float = 0.2) -> _Variable:
     """x where x > 0, else slope * x.
 
@@ -3103,6 +3114,21 @@ def sample_grid(
         rim: bool; positions are rounded as counted from a pixel before the image, whose gradient is 0
         nan: bool
         axis: int; the grid's axis of coordinates, 1 or -1
+    """
+
+def sample_normalization(
+    x0: _Input,
+    x1: _Input | None = None,
+    x2: _Input | None = None,
+    /,
+    lead: int = 1,
+    eps: float = 1e-05,
+) -> _Variable:
+    """layer_normalization of samples, which the first `lead` axes of x count; beta and gamma may be left out.
+
+    Args:
+        lead: int
+        eps: float; a small number that is added to avoid a division by 0
     """
 
 def scatter_add(x0: _Input, x1: _Input, /, index: _Index) -> _Variable:

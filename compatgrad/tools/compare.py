@@ -7,7 +7,7 @@ from pathlib import Path
 
 from compatgrad.tools._parser import parser_of
 from compatgrad.tools.verify import add_report_options, print_result
-from compatgrad.tools.verify.findings import compare
+from compatgrad.tools.verify.following import compare
 from compatgrad.tools.verify.recording import RecordingError, read
 from compatgrad.tools.verify.report import Result
 

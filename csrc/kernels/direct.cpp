@@ -262,6 +262,16 @@ int64_t direct_together(const Direct& d) {
 }
 int64_t direct_period(int64_t channels) { return std::lcm<int64_t>(channels, L); }
 bool direct_fits() { return lanes::available(); }
+double direct_time(const Direct& d) {
+  constexpr int64_t kCache = 1 << 19;             // numbers of filters that stay in a core's cache
+  constexpr double kClocks = 2.55, kRead = 0.15;  // clocks in a nanosecond; nanoseconds to read a number
+  const int64_t places = d.batch * d.map[0] * d.map[1], numbers = d.filter[0] * d.filter[1] * d.in;
+  const int64_t together = direct_together(d), blocks = (d.out * together + L - 1) / L;
+  const double of_pair = 8.0 * numbers + 50, of_single = std::floor(5.5 * numbers / together) + 45;
+  const double clocks = (places + 7) / 8 * (blocks / 2 * of_pair + blocks % 2 * of_single);
+  const int64_t strips = numbers * d.out > kCache ? (places + 127) / 128 : 1;  // each reads all filters
+  return std::max(clocks / kClocks, static_cast<double>(strips * numbers * d.out) * kRead);
+}
 
 void direct(const Direct& d) {
   const Strips t(d, most_threads());

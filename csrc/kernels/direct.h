@@ -34,6 +34,8 @@ int64_t direct_together(const Direct& d);
 int64_t direct_period(int64_t channels);
 // Whether the processor has the instructions. `direct` must not be called otherwise.
 bool direct_fits();
+// An estimate of the time that `direct` takes on one core, in nanoseconds. Reads only sizes.
+double direct_time(const Direct& d);
 // NaN and infinite numbers reach the results whose filters lie above them, and no others.
 void direct(const Direct& d);
 

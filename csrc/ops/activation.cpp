@@ -13,6 +13,7 @@
 
 #include <numbers>
 
+#include "kernels/softplus.h"
 #include "ops/one_loop.h"
 #include "ops/slopes.h"
 #include "ops/tanh.h"
@@ -21,7 +22,7 @@
 namespace cg {
 namespace {
 
-Var softplus_backward(const Var& gy, const Var& x, double beta, double threshold);
+Var softplus_slope(const Var& gy, const Var& x, double beta);
 Var gelu_backward(const Var& gy, const Var& x, const char* approximate);
 Var silu_backward(const Var& gy, const Var& x);
 
@@ -129,22 +130,31 @@ CG_POINTWISE("elu", ELU, "scale * x where x > 0, else scale * alpha * (exp(x) - 
 
 // If beta * x is larger than this, log(1 + exp(beta * x)) equals beta * x in float64.
 constexpr double kSoftplusLinear = 40;
+Tensor softplus_of(const Tensor& x, double beta) {
+  Tensor y = few::map([=](auto x) CG_EACH { return kernels::softplus(x, static_cast<decltype(x)>(beta)); }, x);
+  return y.defined() ? y : at::softplus(x, beta, kSoftplusLinear);
+}
+Tensor softplus_slope(const Tensor& gy, const Tensor& x, double beta) {
+  Tensor g =
+      few::map([=](auto g, auto x) CG_EACH { return g * simd::sigmoid(x * static_cast<decltype(x)>(beta)); }, gy, x);
+  return g.defined() ? g : at::softplus_backward(gy, x, beta, kSoftplusLinear);
+}
 
 struct SoftplusGrad {
   double beta = 1;
   static constexpr auto params() { return std::make_tuple(param("beta", &SoftplusGrad::beta)); }
   Mask saves_for(c10::ArrayRef<bool> needs) const { return in_bit(1) | (needs[1] ? in_bit(0) : 0); }
-  Tensor forward(const Tensor& gy, const Tensor& x) { return at::softplus_backward(gy, x, beta, kSoftplusLinear); }
+  Tensor forward(const Tensor& gy, const Tensor& x) { return softplus_slope(gy, x, beta); }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] { return softplus_backward(c.gy(), c.in(1), beta, kSoftplusLinear); });
+    c.grad(0, [&] { return softplus_slope(c.gy(), c.in(1), beta); });
     c.grad(1, [&] { return sigmoid_backward(c.gy() * c.in(0), sigmoid(c.in(1) * beta)) * beta; });
   }
 };
 CG_POINTWISE("softplus_grad", SoftplusGrad, "gy * sigmoid(beta * x)")
 
-CG_POINTWISE_UNARY_WITH(Softplus, "softplus", param, double, beta, 1, in_bit(0), at::softplus(x, beta, kSoftplusLinear),
-                        softplus_backward(c.gy(), c.in(0), beta, kSoftplusLinear), "log(1 + exp(beta * x)) / beta")
+CG_POINTWISE_UNARY_WITH(Softplus, "softplus", param, double, beta, 1, in_bit(0), softplus_of(x, beta),
+                        softplus_slope(c.gy(), c.in(0), beta), "log(1 + exp(beta * x)) / beta")
 
 const char* gelu_kind(bool approximate) { return approximate ? "tanh" : "none"; }
 Tensor gelu_of(const Tensor& x, bool approximate) { return approximate ? fast_gelu(x) : at::gelu(x); }
@@ -217,7 +227,7 @@ struct SoftSign {
 };
 CG_POINTWISE("softsign", SoftSign, "x / (1 + |x|)")
 
-Var softplus_backward(const Var& gy, const Var& x, double beta, double) { return run(SoftplusGrad{beta}, gy, x); }
+Var softplus_slope(const Var& gy, const Var& x, double beta) { return run(SoftplusGrad{beta}, gy, x); }
 Var gelu_backward(const Var& gy, const Var& x, const char* approximate) {
   return run(GELUGrad{approximate[0] == 't'}, gy, x);
 }

@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "core/deferred.h"
+#include "kernels/select.h"
 #include "ops/slopes.h"
 #include "ops/unary.h"
 
@@ -24,13 +25,20 @@ namespace {
 // gradient is not finite.
 template <class T, class M>
 void choose(Ctx<T>& c, size_t i, const M& first) {
-  T zeros;
-  if constexpr (std::is_same_v<T, Tensor>)
-    zeros = at::zeros({}, c.gy().options());
-  else
-    zeros = zeros_as(c.gy());
-  c.grad(i, [&] { return where(T(first), c.gy(), zeros); });
-  c.grad(i + 1, [&] { return where(T(first), zeros, c.gy()); });
+  const auto part = [&](bool where_first) -> T {
+    T zeros;
+    if constexpr (std::is_same_v<T, Tensor>) {
+      if (Tensor g = kernels::selected(first, where_first ? c.gy() : Tensor(), where_first ? Tensor() : c.gy());
+          g.defined())
+        return g;
+      zeros = at::zeros({}, c.gy().options());
+    } else {
+      zeros = zeros_as(c.gy());
+    }
+    return where_first ? where(T(first), c.gy(), zeros) : where(T(first), zeros, c.gy());
+  };
+  c.grad(i, [&] { return part(true); });
+  c.grad(i + 1, [&] { return part(false); });
 }
 // As `choose`, but multiplies the gradient by 0 or 1, so that NaN and infinity reach both inputs.
 template <class T, class M>
@@ -69,6 +77,8 @@ struct Where {
     return hollow(sizes, c10::promoteTypes(a.scalar_type(), b.scalar_type()), a.device());
   }
   Tensor forward(const Tensor& condition, const Tensor& a, const Tensor& b) {
+    if (a.scalar_type() == b.scalar_type())
+      if (Tensor y = kernels::selected(condition, a, b); y.defined()) return y;
     return at::where(condition.to(at::kBool), a, b);
   }
   template <class T>

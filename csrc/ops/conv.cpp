@@ -74,7 +74,7 @@ struct Convolution : Placement {
     const Tensor image = extended(x, reach);
     if (const Tensor y = map_by_way(*this, image, w, b, map); y.defined()) return y;
     if (only_shape(*this, image, w, b, image.sizes(), map)) return at::empty(map, x.options());
-    const bool plain = holds_window(w.sizes());
+    const bool plain = holds_window(w.sizes().slice(2));
     const Tensor filters = plain ? in_plain_order(w) : w;
     const auto part = [&](const Tensor& images) {
       return at::convolution(plain ? in_plain_order(images) : images, filters, bias(b), stride, pad, dilate, false,

@@ -54,4 +54,21 @@ at::Tensor convolve_tiles(const Tensor& x, const Tensor& filters, const Tensor& 
   return y;
 }
 
+bool tiles_gain(const Placement& p, at::IntArrayRef filters, at::IntArrayRef images) {
+  using kernels::kTileLanes, kernels::kTileSide;
+  const auto all = [](at::IntArrayRef v, int64_t n) {
+    return std::all_of(v.begin(), v.end(), [n](auto e) { return e == n; });
+  };
+  if (!all(filters.slice(2), 3) || !all(p.stride, 1) || !all(p.dilate, 1) || p.groups != 1) return false;
+  if (!all(p.pad, p.pad[0]) || p.pad[0] > 1 || filters[0] % kTileLanes || filters[1] % kTileLanes) return false;
+  const int64_t height = images[2] + 2 * p.pad[0] - 2, width = images[3] + 2 * p.pad[0] - 2;
+  const auto side = [](int64_t n) { return (n + kTileSide - 1) / kTileSide; };
+  const int64_t tiles = images[0] * side(height) * side(width);
+  const double pairs = static_cast<double>(filters[0] * filters[1]);
+  // Nanoseconds: 80 thousand million operations a second, and reading the filters
+  const double products = std::max<int64_t>(tiles, 16) * pairs * 0.9 + pairs * 7.2;
+  const double by_tiles = products + static_cast<double>(tiles * (filters[0] + filters[1]) * 17);
+  return by_tiles < 0.85 * images[0] * height * width * pairs * 0.157;
+}
+
 }  // namespace cg

@@ -1,6 +1,6 @@
 // Convolutions of images with channels last by minimal filtering; see kernels/tiles.h.
 #pragma once
-#include <ATen/core/Tensor.h>
+#include "ops/placement.h"
 
 namespace cg {
 
@@ -9,5 +9,8 @@ namespace cg {
 // around x; then negative results become 0, if `rectify`. Channels and maps are multiples of 16.
 at::Tensor convolve_tiles(const at::Tensor& x, const at::Tensor& filters, const at::Tensor& bias, int64_t pad,
                           const at::Tensor& into, bool rectify);
+
+// Whether filters and images of these shapes fit, and this takes less time than oneDNN.
+bool tiles_gain(const Placement& p, at::IntArrayRef filters, at::IntArrayRef images);
 
 }  // namespace cg

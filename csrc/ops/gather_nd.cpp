@@ -5,7 +5,10 @@
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
+#include <cstring>
+
 #include "core/deferred.h"
+#include "ops/few.h"
 #include "ops/gather.h"
 
 namespace cg {
@@ -33,6 +36,28 @@ T rows_of(const char* op, const T& t, const Ints& sizes) {
   return frozen([op, sizes](const Tensor& t) { return rows_of(op, t, at::IntArrayRef(sizes)); }, t);
 }
 
+// Calls f(place, row) for each position that the indices name, if these are ordinary numbers in main memory and in
+// range; false: ATen has to compute, and raises the error. ATen compares and adds in a dozen calls.
+template <class F>
+bool each_row(const Tensor& t, at::IntArrayRef sizes, F&& f) {
+  if (t.scalar_type() != at::kLong || !t.device().is_cpu() || !kernels::plain(t) || !t.is_contiguous()) return false;
+  const int64_t m = t.size(0), n = m == 0 ? 0 : t.numel() / m;
+  if (n == 0) return false;
+  const int64_t* const p = t.const_data_ptr<int64_t>();
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      if (p[i * n + j] < -sizes[i] || p[i * n + j] >= sizes[i]) return false;
+  for (int64_t j = 0; j < n; ++j) {
+    int64_t row = 0;
+    for (int64_t i = 0; i < m; ++i) {
+      const int64_t k = p[i * n + j];
+      row = row * sizes[i] + (k < 0 ? k + sizes[i] : k);
+    }
+    f(j, row);
+  }
+  return true;
+}
+
 struct GatherNd : WithIndex {
   static Ints result(const Tensor& x, const Tensor& t) {
     TORCH_CHECK_VALUE(t.dim() >= 2, "gather_nd: indices must have at least 2 dimensions, not the shape ", t.sizes());
@@ -44,14 +69,45 @@ struct GatherNd : WithIndex {
   }
   Tensor infer(const Tensor& x, const Tensor& t) const { return hollow(result(x, t), x); }
   Tensor forward(const Tensor& x, const Tensor& t) {
-    const Ints shape = result(x, t);
-    const Tensor lines = at::reshape(x, table_of(t.sizes(), x.sizes()));
+    const Ints shape = result(x, t), table = table_of(t.sizes(), x.sizes());
+    if (few::ordinary(x) && few::nobody_watches()) {
+      const Tensor y = few::empty(shape, x);
+      const size_t bytes = table[1] * x.element_size();
+      const char* const from = static_cast<const char*>(x.const_data_ptr());
+      char* const to = static_cast<char*>(y.mutable_data_ptr());
+      const bool done =
+          bytes == sizeof(float)
+              ? each_row(t, x.sizes(), [=](int64_t j, int64_t row) { std::memcpy(to + 4 * j, from + 4 * row, 4); })
+              : each_row(t, x.sizes(), [=](int64_t j, int64_t row) {
+                  if (bytes) std::memcpy(to + j * bytes, from + row * bytes, bytes);
+                });
+      if (done) return y;
+    }
+    const Tensor lines = at::reshape(x, table);
     return at::reshape(select_along(lines, rows_of("gather_nd", t, x.sizes()), 0), shape);
+  }
+  // The rows of gy added to those of zeros that the indices name; an undefined tensor if ATen has to add.
+  static Tensor added(const Tensor& gy, const Tensor& t, at::IntArrayRef sizes, int64_t length) {
+    if (!few::ordinary(gy) || !few::nobody_watches()) return {};
+    const Tensor gx = few::empty(sizes, gy);
+    std::memset(gx.mutable_data_ptr(), 0, gx.nbytes());
+    const bool done = kernels::with_dtype(gy, [&]<class T>(T) {
+      const T* const from = gy.const_data_ptr<T>();
+      T* const to = gx.mutable_data_ptr<T>();
+      return each_row(t, sizes, [=](int64_t j, int64_t row) {
+        for (int64_t i = 0; i < length; ++i) to[row * length + i] += from[j * length + i];
+      });
+    });
+    return done ? gx : Tensor();
   }
   template <class T>
   void backward(Ctx<T>& c) {
-    c.grad(0, [&] {
+    c.grad(0, [&]() -> T {
       const Ints table = table_of(c.in_sizes(1), c.in_sizes(0));
+      if constexpr (std::is_same_v<T, Tensor>) {
+        const Tensor gx = added(c.gy(), c.in(1), c.in_sizes(0), table[1]);
+        if (gx.defined()) return gx;
+      }
       const T rows = rows_of("gather_nd", c.in(1), ints(c.in_sizes(0)));
       const T g = reshape(c.gy(), {product(c.in_sizes(1).slice(1)), table[1]});
       return reshape(add_along(g, rows, 0, table[0]), c.in_sizes(0));

@@ -41,14 +41,10 @@ struct Concat {
   Tensor joined(TensorList xs) const {
     Ints sizes = ints(xs.at(0).sizes());
     const int64_t along = wrap_axis(axis, xs[0].dim());
+    const Tensor* const other = add_lengths(xs, along, sizes);
+    TORCH_CHECK(!other, "concat: shapes ", xs[0].sizes(), " and ", other->sizes(), " differ outside axis ", along);
     at::ScalarType dtype = xs[0].scalar_type();
-    for (const Tensor& x : xs.slice(1)) {
-      dtype = c10::promoteTypes(dtype, x.scalar_type());
-      bool fits = x.dim() == xs[0].dim();
-      for (int64_t i = 0; fits && i < x.dim(); ++i) fits = i == along || x.size(i) == sizes[i];
-      TORCH_CHECK(fits, "concat: shapes ", xs[0].sizes(), " and ", x.sizes(), " differ outside axis ", along);
-      sizes[along] += x.size(along);
-    }
+    for (const Tensor& x : xs) dtype = c10::promoteTypes(dtype, x.scalar_type());
     return at::empty(sizes, xs[0].options().dtype(dtype));
   }
   Tensor forward(TensorList xs) {

@@ -1,4 +1,4 @@
-// Layer, group, L2 and local response normalization.
+// Layer and group normalization.
 #include "ops/norm.h"
 
 #include <ATen/ops/native_group_norm.h>
@@ -8,11 +8,11 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/eq.h>
+#include <ATen/ops/ones.h>
 
+#include "core/deferred.h"
 #include "kernels/norm_second.h"
 #include "kernels/only_shape.h"
-#include "ops/pool.h"
 
 namespace cg {
 namespace {
@@ -73,8 +73,7 @@ struct LayerNormalizationGrad {
 };
 CG_OP("layer_normalization_grad", LayerNormalizationGrad,
       "Gradients of x, gamma and beta of layer_normalization from x, gamma and that of the result; mean and 1 / std, "
-      "where "
-      "given, are those of x.")
+      "where given, are those of x.")
 
 struct LayerNormalization {
   double eps = 1e-5;
@@ -111,6 +110,68 @@ struct LayerNormalization {
 };
 CG_OP("layer_normalization", LayerNormalization,
       "gamma (x - mean) / std + beta with the mean and std of each row of x.")
+
+// Layer normalization of any number of axes, of which the first `lead` count samples.
+struct SampleNormalization {
+  int64_t lead = 1;
+  double eps = 1e-5;
+  static constexpr auto params() {
+    return std::make_tuple(param("lead", &SampleNormalization::lead), param("eps", &SampleNormalization::eps));
+  }
+  static constexpr Mask optional = in_bit(1) | in_bit(2);
+  static constexpr Mask saves = in_bit(0) | in_bit(2);
+  Tensor mean, inv_std;
+  static constexpr auto stored() {
+    return std::make_tuple(param("mean", &SampleNormalization::mean), param("inv_std", &SampleNormalization::inv_std));
+  }
+
+  // The numbers of samples and of the elements of a sample.
+  Ints matrix(at::IntArrayRef sizes) const {
+    return {c10::multiply_integers(sizes.slice(0, lead)), c10::multiply_integers(sizes.slice(lead))};
+  }
+  void check(const Tensor& x, const Tensor& beta, const Tensor& gamma) const {
+    TORCH_CHECK_VALUE(lead >= 0 && lead <= x.dim(), "sample_normalization: lead is ", lead, ", but x has ", x.dim(),
+                      " axes");
+    for (const Tensor& t : {beta, gamma})
+      TORCH_CHECK_VALUE(!t.defined() || t.numel() == matrix(x.sizes())[1],
+                        "sample_normalization: a parameter of shape ", t.sizes(),
+                        " does not fit the samples of x of shape ", x.sizes());
+  }
+  Tensor infer(const Tensor& x, const Tensor& beta, const Tensor& gamma) {
+    check(x, beta, gamma);
+    mean = hollow({matrix(x.sizes())[0], 1}, x);
+    inv_std = hollow(mean);
+    return hollow(x);
+  }
+  Tensor forward(const Tensor& x, const Tensor& beta, const Tensor& gamma) {
+    check(x, beta, gamma);
+    const Ints sizes = matrix(x.sizes()), line{sizes[1]};
+    const auto flat = [&](const Tensor& t) { return t.defined() ? shaped(t, line) : t; };
+    auto [y, m, r] = at::native_layer_norm(shaped(x, sizes), line, flat(gamma), flat(beta), eps);
+    mean = m, inv_std = r;
+    return shaped(y, x.sizes());
+  }
+  template <class T>
+  void backward(Ctx<T>& c) {
+    const Ints sizes = matrix(c.in_sizes(0)), line{sizes[1]};
+    const T x = shaped(c.in(0), sizes), gy = shaped(c.gy(), sizes);
+    const bool given = value(c.in(2)).defined();
+    const T gamma = given ? shaped(c.in(2), line) : T(at::ones(line, value(x).options()));
+    std::array<T, 3> g;  // of x, gamma and beta
+    if constexpr (std::is_same_v<T, Tensor>) {
+      std::tie(g[0], g[1], g[2]) = LayerNormalizationGrad{eps}.compute(x, gamma, gy, mean, inv_std,
+                                                                       {c.needs(0), given && c.needs(2), c.needs(1)});
+    } else {
+      Vars all = run_all(LayerNormalizationGrad{eps}, x, gamma, gy, c.saved(mean), c.saved(inv_std));
+      std::move(all.begin(), all.end(), g.begin());
+    }
+    c.grad(0, [&] { return shaped(g[0], c.in_sizes(0)); });
+    c.grad(1, [&] { return shaped(g[2], c.in_sizes(1)); });
+    c.grad(2, [&] { return shaped(g[1], c.in_sizes(2)); });
+  }
+};
+CG_OP("sample_normalization", SampleNormalization,
+      "layer_normalization of samples, which the first `lead` axes of x count; beta and gamma may be left out.")
 
 // x as (batch, groups, channels of a group, elements), with statistics over the last two axes.
 struct Groups {
@@ -190,8 +251,7 @@ struct GroupNormalizationGrad : Groups {
 };
 CG_OP("group_normalization_grad", GroupNormalizationGrad,
       "Gradients of x, gamma and beta of group_normalization from x, gamma and that of the result; mean and 1 / std, "
-      "where "
-      "given, are those of x.")
+      "where given, are those of x.")
 
 struct GroupNormalization : Groups {
   static constexpr auto params() {
@@ -235,63 +295,6 @@ struct GroupNormalization : Groups {
 };
 CG_OP("group_normalization", GroupNormalization,
       "gamma (x - mean) / std + beta with the mean and std of each sample's `groups` groups of channels.")
-
-struct Normalize {
-  double eps = 1e-5;
-  Ints axis{1};
-  static constexpr auto params() {
-    return std::make_tuple(param("eps", &Normalize::eps), param("axis", &Normalize::axis));
-  }
-  static constexpr Mask saves = in_bit(0);
-
-  Tensor forward(const Tensor& x) { return x / (at::sqrt(at::sum(at::square(x), axis, true)) + eps); }
-  // sqrt has no derivative at 0. For a zero vector the derivative at 1 is used instead, whose product with x = 0 is 0.
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] {
-      const T x = c.in(0), square_sum = sum(square(x), axis, true);
-      const Tensor zero = at::eq(value(square_sum), 0).to(value(x).scalar_type());
-      const T safe = sqrt(square_sum + zero), norm = safe + (eps - zero);
-      return (c.gy() - x * (sum(c.gy() * x, axis, true) / (safe * norm))) / norm;
-    });
-  }
-};
-CG_OP("normalize", Normalize, "x / (L2 norm of x along axis + eps)")
-
-struct LocalResponseNormalization {
-  int64_t n = 5;
-  double k = 2, alpha = 1e-4, beta = .75;
-  static constexpr auto params() {
-    return std::make_tuple(param("n", &LocalResponseNormalization::n), param("k", &LocalResponseNormalization::k),
-                           param("alpha", &LocalResponseNormalization::alpha),
-                           param("beta", &LocalResponseNormalization::beta));
-  }
-  static constexpr Mask saves = in_bit(0);
-
-  // The sum over each channel and its n / 2 neighbours on both sides.
-  template <class T>
-  T neighbours(const T& x) const {
-    if (c10::multiply_integers(x.sizes()) == 0) return x;
-    const int64_t half = n / 2;
-    const T lines = reshape(x, {x.size(0), 1, x.size(1), -1});
-    return reshape(sum_pooling(lines, {2 * half + 1, 1}, {1, 1}, {half, 0}), x.sizes());
-  }
-  template <class T>
-  T scale(const T& x) const {
-    return neighbours(square(x)) * alpha + k;
-  }
-
-  Tensor forward(const Tensor& x) { return x * at::pow(scale(x), -beta); }
-  template <class T>
-  void backward(Ctx<T>& c) {
-    c.grad(0, [&] {
-      const T x = c.in(0), s = scale(x), p = pow(s, c10::Scalar(-beta));
-      return c.gy() * p - x * neighbours(c.gy() * x * p / s) * (2 * alpha * beta);
-    });
-  }
-};
-CG_OP("local_response_normalization", LocalResponseNormalization,
-      "x / (k + alpha * sum of squares over n neighbouring channels) ** beta")
 
 }  // namespace
 }  // namespace cg

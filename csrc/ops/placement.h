@@ -37,11 +37,11 @@ struct Placement {
     const int64_t room = image + 2 * pad[k] - dilate[k] * (filter - 1) - 1;
     return room < 0 ? 0 : room / stride[k] + 1;
   }
-  // Whether the padding can hold a whole window of a filter with these sizes. oneDNN ends the process at some such
-  // windows of images with channels last.
-  bool holds_window(at::IntArrayRef filter) const {
+  // Whether the padding can hold a whole window of a filter with these sizes in space. oneDNN ends the process at some
+  // such windows of images with channels last.
+  bool holds_window(at::IntArrayRef kernel) const {
     for (size_t k = 0; k < pad.size(); ++k)
-      if (pad[k] > dilate[k] * (filter[k + 2] - 1)) return true;
+      if (pad[k] > dilate[k] * (kernel[k] - 1)) return true;
     return false;
   }
   // The length of the image, without the padding, that `n` positions of the filter touch on axis k.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/map.h"
 #include "kernels/simd.h"
 
 namespace cg {
@@ -85,10 +86,41 @@ CG_SIMD void keep_below(int64_t n, const uint32_t* __restrict words, double limi
     to[i] = static_cast<double>(words[2 * i]) + static_cast<double>(words[2 * i + 1]) * 0x1p32 < limit ? kept : 0;
 }
 // As `between` does.
+CG_INLINE float unit(uint32_t word) {
+  const float u = static_cast<float>(word) * 0x1p-32f;
+  return u < 1 ? u : 0x1.fffffep-1f;
+}
 CG_SIMD void scale_words(int64_t n, const uint32_t* __restrict words, float low, float high, float* __restrict to) {
-  for (int64_t i = 0; i < n; ++i) {
-    const float u = static_cast<float>(words[i]) * 0x1p-32f;
-    to[i] = (u < 1 ? u : 0x1.fffffep-1f) * (high - low) + low;
+  for (int64_t i = 0; i < n; ++i) to[i] = unit(words[i]) * (high - low) + low;
+}
+// As std::normal_distribution<float> does: a point of the unit circle gives two numbers. The library looks at one point
+// at a time, and the processor cannot foresee which lie outside the circle; these loops have no such jumps. They draw
+// no more points than are needed if all lie inside, so that the generator ends where the library leaves it.
+void fill_normal(Mt& g, int64_t n, float mean, float deviation, float* to) {
+  constexpr int64_t room = 512;
+  uint32_t words[2 * room];
+  float x[room], y[room], r[room];
+  for (int64_t done = 0; done < n;) {
+    const int64_t points = std::min((n - done + 1) / 2, room);
+    take(g, 2 * points, words);
+    kernels::detail::run_loop(kernels::detail::Once{[&]() CG_EACH {
+      for (int64_t i = 0; i < points; ++i) {
+        x[i] = 2 * unit(words[2 * i]) - 1;
+        y[i] = 2 * unit(words[2 * i + 1]) - 1;
+        r[i] = x[i] * x[i] + y[i] * y[i];
+      }
+    }});
+    int64_t inside = 0;
+    for (int64_t i = 0; i < points; ++i) {
+      const float square = r[i];
+      x[inside] = x[i], y[inside] = y[i], r[inside] = square;
+      inside += static_cast<int64_t>(square <= 1) & static_cast<int64_t>(square != 0);
+    }
+    for (int64_t i = 0; i < inside; ++i) r[i] = std::sqrt(-2 * std::log(r[i]) / r[i]);
+    for (int64_t i = 0; i < inside; ++i) {
+      to[done++] = y[i] * r[i] * deviation + mean;
+      if (done < n) to[done++] = x[i] * r[i] * deviation + mean;
+    }
   }
 }
 
@@ -176,9 +208,7 @@ struct Draw {
         scale_words(n, words, static_cast<float>(a), static_cast<float>(b), to + i);
       });
     else if (kind == "normal")  // the standard one, because a deviation of 0 is undefined for the distribution
-      fill_by<float>(y, [&, d = std::normal_distribution<float>()]() mutable {
-        return d(g) * static_cast<float>(b) + static_cast<float>(a);
-      });
+      fill_normal(g, y.numel(), static_cast<float>(a), static_cast<float>(b), y.mutable_data_ptr<float>());
     else if (kind == "integer")
       fill(y, g, std::uniform_int_distribution<int>(a, b - 1));
     else if (kind == "binomial")

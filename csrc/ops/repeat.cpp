@@ -112,8 +112,23 @@ struct Repeat {
     return std::make_tuple(required("repeats", &Repeat::repeats), param("axis", &Repeat::axis));
   }
   static constexpr Mask saves = 0;
+  // As tiles of a new axis behind the repeated one; an undefined tensor if ATen has to repeat.
+  Tensor tiled(const Tensor& x) const {
+    if (!few::ordinary(x) || !few::nobody_watches() || (axis && (*axis >= x.dim() || *axis < -x.dim()))) return {};
+    Ints sizes = axis ? ints(x.sizes()) : Ints{x.numel()};
+    const size_t a = axis ? wrap_axis(*axis, x.dim()) : 0;
+    int64_t slices = 1, length = 1;
+    for (size_t i = 0; i < sizes.size(); ++i) (i <= a ? slices : length) *= sizes[i];
+    const Tensor y = few_tiled(few::view_of(x, {slices, 1, length}), {1, repeats[0], 1});
+    if (!y.defined()) return y;
+    sizes[a] *= repeats[0];
+    return few::view_of(y, sizes);
+  }
   Tensor forward(const Tensor& x) {
-    if (repeats.size() == 1) return at::repeat_interleave(x, repeats[0], axis);
+    if (repeats.size() == 1) {
+      const Tensor y = tiled(x);
+      return y.defined() ? y : at::repeat_interleave(x, repeats[0], axis);
+    }
     const Tensor lines = axis ? x : at::reshape(x, {-1});
     const int64_t a = axis.value_or(0);
     return at::index_select(lines, a, repeated_places(repeats, lines.size(a), x.device()));

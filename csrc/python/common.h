@@ -167,7 +167,8 @@ PyObject* view_of_node(const Ref<VariableNode>& n, Frontend* f);  // null node: 
 // Getter and setter of an attribute that is a string or None.
 PyObject* get_string(const std::unique_ptr<std::string>& s);
 void put_string(std::unique_ptr<std::string>& s, PyObject* value, const char* name);
-PyObject* view_of_function(FunctionNode* f, Frontend* frontend);  // null: None
+class Shown;                                                     // joined.h
+PyObject* view_of_function(const Shown& f, Frontend* frontend);  // null: None
 // Makes `view`, a node that a program made, the Python object of a native function that runs next, with the hooks of
 // `view`.
 void adopt(PyObject* view, FunctionNode* fresh);

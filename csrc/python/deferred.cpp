@@ -54,12 +54,10 @@ void put_flag(PyObject* o, PyObject* value, void*) {
 
 // ---- graph ----------------------------------------------------------------------------------------------------------
 PyObject* get_parent(PyObject* o, void*) {
-  separate_all();
-  VariableNode& n = node_of_object(o);
-  return view_of_function(n.creator && n.creator->call ? n.creator.get() : nullptr, as_variable(o)->frontend);
+  const Shown f = Shown::creator(node_of_object(o));
+  return *f && (*f)->call ? view_of_function(f, as_variable(o)->frontend) : Py_NewRef(Py_None);
 }
 void put_parent(PyObject* o, PyObject* value, void*) {
-  separate_all();
   VariableNode& n = node_of_object(o);
   ++graph_epoch;
   if (value == Py_None) {
@@ -73,14 +71,10 @@ void put_parent(PyObject* o, PyObject* value, void*) {
   if (j == f.call->outputs.size()) j = 0;
   n.become_output(Ref<FunctionNode>(&f), j);
 }
-PyObject* get_users(PyObject* o, void*) {
-  separate_all();
-  std::vector<std::pair<uint64_t, Ref<FunctionNode>>> users;
-  deferred(o).users.each([&](FunctionNode& f, uint64_t number) { users.emplace_back(number, Ref<FunctionNode>(&f)); });
-  std::sort(users.begin(), users.end(), [](auto& a, auto& b) { return a.first < b.first; });
-  const auto view = [&](size_t k) { return view_of_function(users[k].second.get(), as_variable(o)->frontend); };
-  return list_of(users.size(), view).release();
+PyObject* views(const std::vector<Shown>& functions, Frontend* frontend) {
+  return list_of(functions.size(), [&](size_t k) { return view_of_function(functions[k], frontend); }).release();
 }
+PyObject* get_users(PyObject* o, void*) { return views(Shown::users(node_of_object(o)), as_variable(o)->frontend); }
 // A variable with another shape that shares the memory.
 PyObject* view(PyObject* o, PyObject* shape) {
   VariableNode& n = node_of_object(o);
@@ -95,13 +89,12 @@ PyObject* view(PyObject* o, PyObject* shape) {
 // _rewire_on(v): makes this variable the output of v's parent in place of v.
 void rewire(PyObject* o, PyObject* other) {
   expect_variable(other, "rewire_on");
-  separate_all();
+  const Ref<FunctionNode> f = *Shown::creator(node_of_object(other));
   VariableNode &to = node_of_object(o), &from = node_of_object(other);
-  if (!from.creator) fail(PyExc_RuntimeError, "rewire_on: the given Variable must have a parent function");
+  if (!f) fail(PyExc_RuntimeError, "rewire_on: the given Variable must have a parent function");
   if (at::IntArrayRef(to.sizes) != at::IntArrayRef(from.sizes))
     fail(PyExc_RuntimeError, "rewire_on: the shapes differ: %s",
          c10::str(at::IntArrayRef(to.sizes), ", ", at::IntArrayRef(from.sizes)).c_str());
-  Ref<FunctionNode> f = from.creator;
   const uint32_t j = from.output_index;
   from.unchain();
   from.rank = 0;
@@ -117,19 +110,13 @@ void set_shape(PyObject* o, PyObject* shape) {
   n.sizes.assign(sizes.begin(), sizes.end());
   for (Array* a : {n.deferred->store->data.get(), n.deferred->store->grad.get()}) a->follow(sizes);
 }
-PyObject* order(PyObject* o, PyObject*) {
-  separate_all();
-  const auto functions = forward_order(node_of_object(o));
-  const auto view = [&](size_t k) { return view_of_function((*functions)[k].get(), as_variable(o)->frontend); };
-  return list_of(functions->size(), view).release();
-}
+PyObject* order(PyObject* o, PyObject*) { return views(Shown::order(node_of_object(o)), as_variable(o)->frontend); }
 
 // ---- passes ---------------------------------------------------------------------------------------------------------
 FunctionHook hook_of(PyObject* callback, Frontend* frontend) {
   if (callback == Py_None) return {};
-  separate_all();
   return [callback, frontend](FunctionNode& f) {
-    Obj view = Obj::steal(view_of_function(&f, frontend));
+    Obj view = Obj::steal(view_of_function(Shown::visited(f), frontend));
     Obj::steal(PyObject_CallOneArg(callback, view.get()));
   };
 }
@@ -142,6 +129,7 @@ DeferredOptions hooks_of(PyObject* const* args, Frontend* frontend) {
   options.finished = hook_of(args[2], frontend);
   return options;
 }
+bool has_hooks(const DeferredOptions& options) { return options.before || options.after || options.finished; }
 
 // deferred_forward(variables, clear_buffer, clear_no_need_grad, before, after, finished)
 void deferred_forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
@@ -156,7 +144,7 @@ void deferred_forward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   DeferredOptions options = hooks_of(args + 3, frontend);
   options.clear_buffer = truth(args[1]);
   options.clear_no_need_grad = truth(args[2]);
-  const RunningPass pass;
+  const RunningPass pass(has_hooks(options));
   forward_pass(ys, options);
 }
 // deferred_backward(variable, grad array or None, clear_buffer, clear_initial_grad, before, after, finished)
@@ -166,7 +154,7 @@ void deferred_backward(PyObject*, PyObject* const* args, Py_ssize_t n) {
   DeferredOptions options = hooks_of(args + 4, frontend);
   options.clear_buffer = truth(args[2]);
   options.clear_initial_grad = truth(args[3]);
-  const RunningPass pass;
+  const RunningPass pass(has_hooks(options));
   backward_pass(node_of_object(args[0]), args[1] == Py_None ? Ref<Array>() : unwrap_array(args[1], "grad"), options);
 }
 

@@ -43,10 +43,8 @@ FunctionNode& deferred_function(PyObject* o) {
   FunctionNode* f = nullptr;
   if (is_function(o))
     f = as_function(o)->node;
-  else if (is_variable(o) && as_variable(o)->v.node) {
-    separate_all();
-    f = as_variable(o)->v.node->creator.get();
-  }
+  else if (is_variable(o) && as_variable(o)->v.node)
+    f = (*Shown::creator(*as_variable(o)->v.node)).get();
   if (!f || !f->call) fail(PyExc_TypeError, "expected a function of a deferred graph, got %s", Py_TYPE(o)->tp_name);
   return *f;
 }

@@ -2,6 +2,7 @@
 // functions.
 #include "core/mode.h"
 #include "python/deferred.h"
+#include "python/joined.h"
 
 namespace cg::py {
 namespace {
@@ -183,7 +184,8 @@ PyGetSetDef getset[] = {{"inputs", guard<get_inputs>, guard<put_inputs>,
                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 }  // namespace
 
-PyObject* view_of_function(FunctionNode* f, Frontend* frontend) {
+PyObject* view_of_function(const Shown& shown, Frontend* frontend) {
+  FunctionNode* const f = (*shown).get();
   if (!f) Py_RETURN_NONE;
   if (living(f->handle)) return Py_NewRef(static_cast<PyObject*>(f->handle));
   if (static_cast<bool>(frontend->deferred) != static_cast<bool>(f->call)) frontend = frontend_of(*f);

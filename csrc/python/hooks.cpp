@@ -4,7 +4,7 @@
 #include "core/arithmetic.h"
 #include "core/door.h"
 #include "core/mode.h"
-#include "python/common.h"
+#include "python/joined.h"
 
 namespace cg::py {
 namespace {
@@ -61,7 +61,7 @@ Calls calls_of(PyObject* local, const Callback& callback) {
   return calls;
 }
 void call_all(const Calls& calls, FunctionNode& f, PyObject* in_data, PyObject* out_grad) {
-  Obj view = Obj::steal(view_of_function(&f, frontend_of(f)));
+  Obj view = Obj::steal(view_of_function(Shown::visited(f), frontend_of(f)));
   for (const Obj& bound : calls)
     Obj::steal(PyObject_CallFunctionObjArgs(bound.get(), view.get(), in_data, out_grad, nullptr));
 }
@@ -81,7 +81,7 @@ void before_forward(FunctionNode& f, VarsRef in) { forward_hooks(f, in, callback
 // This may be called for a function that runs without the interpreter lock.
 std::string label(const FunctionNode& f) {
   const Locked locked;
-  Obj view = Obj::steal(view_of_function(const_cast<FunctionNode*>(&f), active_frontend()));
+  Obj view = Obj::steal(view_of_function(Shown::visited(const_cast<FunctionNode&>(f)), active_frontend()));
   PyObject* text = PyObject_GetAttrString(view.get(), "label");
   if (!text) {
     PyErr_Clear();
@@ -116,7 +116,7 @@ void after_backward(FunctionNode& f, VarsRef gys) { backward_hooks(f, gys, callb
 
 Obj ask_backward(void* callable, FunctionNode& f, VarsRef gys) {
   Frontend* fe = frontend_of(f);
-  Obj view = Obj::steal(view_of_function(&f, fe)), grads = Obj::steal(tuple_of_variables(gys, fe));
+  Obj view = Obj::steal(view_of_function(Shown::visited(f), fe)), grads = Obj::steal(tuple_of_variables(gys, fe));
   return Obj::steal(PyObject_CallFunctionObjArgs(static_cast<PyObject*>(callable), view.get(), grads.get(), nullptr));
 }
 
@@ -152,7 +152,7 @@ void check_gradient(FunctionNode& f, const VariableNode& x, size_t i, const at::
   const bool dtype = g.scalar_type() != x.dtype;
   if (!dtype && g.sizes() == at::IntArrayRef(x.sizes)) return;
   Frontend* fe = frontend_of(f);
-  Obj view = Obj::steal(view_of_function(&f, fe));
+  Obj view = Obj::steal(view_of_function(Shown::visited(f), fe));
   Obj expected = dtype ? Obj::borrow(dtype_object(x.dtype, fe)) : Obj::steal(tuple_of_ints(x.sizes));
   Obj actual = dtype ? Obj::borrow(dtype_object(g.scalar_type(), fe)) : Obj::steal(tuple_of_ints(g.sizes()));
   if (fe->on_grad_error) {

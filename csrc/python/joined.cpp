@@ -108,6 +108,12 @@ void separate(FunctionNode& f) {
   }
   release_from(values, chain.inputs);
 }
+void separate_all() {
+  while (Joined::first && !RunningPass::any()) {
+    const EngineScope engine;
+    separate(*Joined::first->f);
+  }
+}
 
 }  // namespace
 
@@ -134,11 +140,33 @@ void run_joined(const Chain& chain, PyObject* capsule, Values& values, PyObject*
 
 bool is_joined(PyObject* info) { return PyCapsule_IsValid(info, kJoined); }
 
-void separate_all() {
-  while (Joined::first && !RunningPass::any()) {
-    const EngineScope engine;
-    separate(*Joined::first->f);
-  }
+RunningPass::RunningPass(bool shows) {
+  if (shows) separate_all();
+  ++count_;
+}
+
+// A finalizer that runs meanwhile may give the Variable another node, so these hold the node.
+Shown Shown::creator(VariableNode& n) {
+  const Ref<VariableNode> held(&n);
+  separate_all();
+  return Shown(n.creator.get());
+}
+std::vector<Shown> Shown::users(VariableNode& n) {
+  const Ref<VariableNode> held(&n);
+  separate_all();
+  std::vector<std::pair<uint64_t, Shown>> numbered;
+  n.deferred->users.each([&](FunctionNode& f, uint64_t number) { numbered.emplace_back(number, Shown(&f)); });
+  std::sort(numbered.begin(), numbered.end(), [](auto& a, auto& b) { return a.first < b.first; });
+  std::vector<Shown> all;
+  for (auto& [number, f] : numbered) all.push_back(std::move(f));
+  return all;
+}
+std::vector<Shown> Shown::order(VariableNode& y) {
+  const Ref<VariableNode> held(&y);
+  separate_all();
+  std::vector<Shown> all;
+  for (const Ref<FunctionNode>& f : *forward_order(y)) all.push_back(Shown(f.get()));
+  return all;
 }
 
 }  // namespace cg::py

@@ -1,6 +1,5 @@
 // The Python object of a variable node. At most one exists at a time, so these objects can be compared and hashed by
 // identity.
-#include "python/common.h"
 #include "python/joined.h"
 
 namespace cg::py {
@@ -74,12 +73,8 @@ PyObject* get_old_style(PyObject* o, void*) { return get_string(node(o).old_styl
 void put_old_style(PyObject* o, PyObject* value, void*) {
   put_string(node(o).old_style_generator, value, "_old_style_grad_generator");
 }
-PyObject* get_creator_node(PyObject* o, void*) {
-  separate_all();
-  return view_of_function(node(o).creator.get(), frontend(o));
-}
+PyObject* get_creator_node(PyObject* o, void*) { return view_of_function(Shown::creator(node(o)), frontend(o)); }
 void put_creator_node(PyObject* o, PyObject* value, void*) {
-  separate_all();
   node(o).set_creator(Ref<FunctionNode>(function_of_view(value)), node(o).output_index);
 }
 PyObject* get_variable(PyObject* o, PyObject*) {

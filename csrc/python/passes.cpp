@@ -73,8 +73,7 @@ void py_backward(PyObject*, PyObject* args, PyObject* kwargs) {
     throw PyError();
   auto* fe = reinterpret_cast<Frontend*>(frontend);
   FrontendScope scope(fe);
-  separate_all();
-  const RunningPass pass;
+  const RunningPass pass(true);
   const std::unique_ptr<LeafWatch> watch(std::exchange(next_watch, nullptr));
   const Roots roots(outputs, grads, fe);
   PassOptions options = read_options(retain, loss_scale, create_graph, release, fe);
@@ -123,8 +122,7 @@ PyObject* py_grad(PyObject*, PyObject* args, PyObject* kwargs) {
     return nullptr;
   auto* fe = reinterpret_cast<Frontend*>(frontend);
   FrontendScope scope(fe);
-  separate_all();
-  const RunningPass pass;
+  const RunningPass pass(true);
   ModeScope style(Mode::deferred, fe->deferred);
   const Roots roots(outputs, grads, fe);
   const Vars xs = Roots::variables(inputs, "inputs", false),

@@ -6,6 +6,7 @@
 
 #include "kernels/pool_channels.h"
 #include "ops/conv_direct.h"
+#include "ops/conv_fixed.h"
 #include "ops/conv_rows.h"
 #include "ops/conv_tiles.h"
 
@@ -197,13 +198,22 @@ PyObject* gain(PyObject*, PyObject* const* args, Py_ssize_t) {
   for (int k = 0; k < 4; ++k) n[k] = integer(args[k], "rows_gain");
   return PyBool_FromLong(rows_gain(n[0], n[1], n[2], n[3]));
 }
-// direct_together(maps, channels, width, dilation) -> how many neighbouring numbers of a row of such filters
-// direct_step multiplies in one vector.
-PyObject* together(PyObject*, PyObject* const* args, Py_ssize_t) {
-  kernels::Direct d{};
-  d.out = integer(args[0], "maps"), d.in = integer(args[1], "channels");
-  d.filter[1] = integer(args[2], "width"), d.dilate[1] = integer(args[3], "dilation");
-  return PyLong_FromLongLong(kernels::direct_together(d));
+// fixed_way(filters, stride, padding, dilation, groups, images): the function of that name, of the shapes.
+PyObject* way(PyObject*, PyObject* const* args, Py_ssize_t) {
+  const Ints filters = parse_ints(args[0], "filters"), images = parse_ints(args[5], "images");
+  Placement p{parse_ints(args[1], "stride"), parse_ints(args[2], "padding"), parse_ints(args[3], "dilation"),
+              integer(args[4], "groups")};
+  p.complete(2);
+  p.check_axes("filters", filters);
+  p.check_axes("images", images);
+  return PyUnicode_FromString(fixed_way(p, filters, images));
+}
+// holds_window(kernel, padding, dilation): Placement::holds_window.
+PyObject* window_in_padding(PyObject*, PyObject* const* args, Py_ssize_t) {
+  const Ints kernel = parse_ints(args[0], "kernel");
+  Placement p{{}, parse_ints(args[1], "padding"), parse_ints(args[2], "dilation")};
+  p.complete(std::ssize(kernel));
+  return PyBool_FromLong(p.holds_window(kernel));
 }
 PyObject* fits(PyObject*, PyObject*) { return PyBool_FromLong(kernels::direct_fits()); }
 
@@ -240,7 +250,8 @@ PyMethodDef step_functions[] = {{"tiles_step", FAST(tiles, 5), nullptr},
                                 {"chain_step", guard<chain>, METH_O, nullptr},
                                 {"channels_last_step", FAST(channels_last, 2), nullptr},
                                 {"rows_gain", FAST(gain, 4), nullptr},
-                                {"direct_together", FAST(together, 4), nullptr},
+                                {"fixed_way", FAST(way, 6), nullptr},
+                                {"holds_window", FAST(window_in_padding, 3), nullptr},
                                 {"direct_fits", guard<fits>, METH_NOARGS, nullptr},
                                 {nullptr, nullptr, 0, nullptr}};
 

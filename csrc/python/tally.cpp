@@ -3,7 +3,7 @@
 #include "core/tally.h"
 
 #include "core/pointer_map.h"
-#include "python/common.h"
+#include "python/joined.h"
 
 namespace cg::py {
 namespace {
@@ -47,7 +47,7 @@ void ran(FunctionNode& f, VarsRef in, bool counted) {
   static PyObject *run = PyUnicode_InternFromString("run"), *recorded = PyUnicode_InternFromString("recorded");
   Obj name = Obj::steal(PyUnicode_FromString(info->name));
   // The class of a function's object depends on what the graph knows of the function once it is recorded.
-  Obj view = counted ? Obj::steal(view_of_function(&f, kind.frontend)) : Obj::borrow(Py_None);
+  Obj view = counted ? Obj::steal(view_of_function(Shown::visited(f), kind.frontend)) : Obj::borrow(Py_None);
   tell(counted ? run : recorded, name.get(), kind.frontend->name, view.get());
 }
 

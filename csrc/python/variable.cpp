@@ -1,7 +1,6 @@
 // The Variable type: data, gradient and node; the operators are in operators.cpp.
 #include <ATen/ops/clone.h>
 
-#include "python/common.h"
 #include "python/joined.h"
 
 namespace cg::py {
@@ -188,12 +187,10 @@ PyObject* get_rank(PyObject* o, void*) {
   return PyLong_FromLong(n ? n->rank : 0);
 }
 PyObject* get_creator_node(PyObject* o, void*) {
-  separate_all();
   auto& n = self_of(o)->v.node;
-  return view_of_function(n ? n->creator.get() : nullptr, self_of(o)->frontend);
+  return n ? view_of_function(Shown::creator(*n), self_of(o)->frontend) : Py_NewRef(Py_None);
 }
 void put_creator_node(PyObject* o, PyObject* value, void*) {
-  separate_all();
   FunctionNode* f = function_of_view(value);
   node_of(self_of(o))
       ->set_creator(Ref<FunctionNode>(f), f && !f->outputs.empty() ? node_of(self_of(o))->output_index : 0);

@@ -6,7 +6,7 @@ from torch.nn import functional as F
 
 from compatgrad import _C
 from compatgrad.core import fixed_layers
-from compatgrad.core.fixed_layers import Before, convolution, dense, tiling
+from compatgrad.core.fixed_layers import Before, convolution, dense, dense_of_array, max_pool, tiling
 
 pytestmark = pytest.mark.skipif(not fixed_layers.available(), reason="torch has no oneDNN")
 DIRECT = pytest.mark.skipif(not _C.direct_fits(), reason="the processor has no AVX-512")
@@ -176,7 +176,7 @@ def test_minimal_filtering_is_used_where_it_is_faster():
     def filtered(n, channels, size, **changes):
         place = {"stride": (1, 1), "padding": (1, 1), "dilation": (1, 1), "groups": 1} | changes
         weight = (channels, channels // place["groups"], 3, 3)
-        return fixed_layers._gains(weight, **place, size=(n, channels, size, size))
+        return _C.fixed_way(weight, *place.values(), (n, channels, size, size)) == "tiles"
 
     assert filtered(16, 128, 32) and filtered(1, 64, 64) and filtered(16, 512, 8)
     assert not filtered(1, 512, 4) and not filtered(16, 512, 2) and not filtered(16, 24, 32)
@@ -265,6 +265,25 @@ def test_dense_layers(rows, rectify, biased):
     for given in (x, x[:1], torch.cat([x, x])):  # the layer is made for as many rows as x has
         expected = F.linear(given.double(), w.double(), None if b is None else b.double())
         close(layer(given), expected.relu() if rectify else expected)
+
+
+@pytest.mark.parametrize("size, flat", [((3, 70), True), ((2, 3, 70), False), ((3, 7, 5, 2), True)])
+@pytest.mark.parametrize("rows", [1, 300])
+def test_dense_layers_of_arrays(size, flat, rows):
+    x, w, b = data(rows, *size[1:]), data(64, 70), data(64)
+    expected = F.linear((x.flatten(1) if flat else x).double(), w.double(), b.double())
+    close(dense_of_array(w, b, x, flat, rectify=False)(x), expected)
+    if len(size) == 4:
+        last = x.contiguous(memory_format=torch.channels_last)
+        close(dense_of_array(w, b, last, flat, rectify=True)(last), expected.relu())
+
+
+@pytest.mark.parametrize("channels", [16, 3])
+@pytest.mark.parametrize("order", [torch.channels_last, torch.contiguous_format])
+def test_max_pooling_keeps_the_order_of_axes(channels, order):
+    x = data(2, channels, 9, 8).contiguous(memory_format=order)
+    y = max_pool(x, (3, 2), (2, 1), (1, 0))(x)
+    assert torch.equal(y, F.max_pool2d(x, (3, 2), (2, 1), (1, 0))) and y.is_contiguous(memory_format=order)
 
 
 @pytest.mark.parametrize("window", [(2, 2), (1, 3), (3, 2)])

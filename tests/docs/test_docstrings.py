@@ -17,6 +17,7 @@ MODULES = [
     "compatgrad.core.configuration",
     "compatgrad.core.function",
     "compatgrad.core.hooks",
+    "compatgrad.core.passes",
     "compatgrad.core.registry",
     "compatgrad.core.variable",
     "compatgrad.core.crossing",

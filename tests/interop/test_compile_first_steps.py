@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-import torch
 
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
@@ -78,13 +77,3 @@ def test_an_update_in_a_step_of_few_numbers():
         losses.append([float(step(X, T).array) for _ in range(3)])
     np.testing.assert_allclose(*losses, rtol=1e-5)
     np.testing.assert_allclose(*[m.predictor.W.array for m in models], rtol=1e-5)
-
-
-def test_a_torch_module_in_a_chain_is_named():
-    chain = chainer.Chain()
-    with pytest.warns(UserWarning, match="Chain.layer is a torch module.*as_chainer_link"), chain.init_scope():
-        chain.layer = torch.nn.Linear(2, 2)
-    with warnings.catch_warnings(), chain.init_scope():
-        warnings.simplefilter("error")
-        chain.wrapped = interop.as_chainer_link(torch.nn.Linear(2, 2))
-    assert len(list(chain.params())) == 2

@@ -1,5 +1,7 @@
 """Exports that are impossible raise errors that say why, and leave the network unchanged."""
 
+import logging
+import random
 import re
 import textwrap
 
@@ -11,6 +13,7 @@ from expecttest import assert_expected_inline
 import compatgrad.chainer as chainer
 import compatgrad.chainer.functions as F
 import compatgrad.chainer.links as L
+import compatgrad.nnabla as nn
 from compatgrad import interop
 
 X = torch.from_numpy(np.random.RandomState(0).rand(4, 3).astype("f"))
@@ -133,8 +136,10 @@ def test_values_of_parameters_that_were_read():
         re.sub(r"by [\d.e-]+,", "by NUMBER,", message(lambda x: link(x) / np.abs(link.W.array).sum(), parameters=link)),
         """\
 interop.export: output 0 of the graph differs from the network's by NUMBER, tested with other parameters than
-in the trace: the network reads values of its parameters or of other arrays while it runs, keeps a state
-between calls, or behaves differently at the examples' sizes
+in the trace, and by more than rounding errors: the network reads values of its parameters or of other arrays
+while it runs, keeps a state between calls, or behaves differently at the examples' sizes. check=False leaves
+out the comparison; interop.export(..., check=False).print_readable() shows the graph, in which such a value
+is a number or a _constant
 """,
     )
 
@@ -151,12 +156,49 @@ def test_a_count_of_calls():
         return loss
 
     assert "number is counted from call to call" in message(step, parameters=link)
+    assert "counted from call to call" in message(step, parameters=link, dynamic=False)
+
+
+def test_a_value_that_a_link_of_compatgrad_reads():
+    text = message(L.Classifier(L.Linear(3, 2)), X, torch.zeros(4, dtype=torch.int32)).replace("\n", " ")
+    assert "(in compatgrad.chainer.links.model.classifier.forward)" in text
+    assert "set compute_accuracy = False" in text
+
+
+@pytest.mark.parametrize("frontend, f", [
+    ("chainer", lambda x: chainer.Variable(x) * 2), ("chainer", lambda x: F.sum(np.asarray(x))),
+    ("chainer", lambda x: F.sum(x.astype("f"))), ("nnabla", nn.Variable.from_numpy_array),
+    ("nnabla", nn.NdArray.from_numpy_array),
+])  # fmt: skip
+def test_a_function_that_needs_arrays(frontend, f):
+    text = message(f, X.numpy(), frontend=frontend).replace("\n", " ")
+    assert re.search(r"gets Variables in place of arrays \((x|data|nparr)\), and a call", text)
+    assert "Leave out what makes Variables of arrays" in text
+    with pytest.raises(Exception) as e:  # the error of a function that fails in another way is left alone
+        interop.export(lambda x: F.reshape(x, (5, 5)), (X.numpy(),), frontend="chainer")
+    assert not isinstance(e.value, interop.ExportError)
+
+
+def test_random_numbers_that_become_numbers_of_the_graph():
+    assert "draws random numbers of NumPy's or of Python's" in message(lambda x: x * random.random())
+
+
+def test_torch_prints_nothing_about_sizes_that_do_not_fit(caplog):
+    message(lambda x: x + np.ones((4, 3), "f"))
+    assert not caplog.records
+    assert not logging.getLogger("torch._subclasses.fake_tensor").disabled
 
 
 def test_wrong_arguments():
     link = L.Linear(3, 2)
     texts = [
         message(3, error=TypeError),
+        message(chainer.Variable(X), error=TypeError),
+        message(lambda x: x, parameters=link.params(), error=TypeError),
+        message(lambda x: x, parameters=torch.nn.Linear(2, 2), error=TypeError),
+        message(lambda x: x, parameters={"a": X.numpy()}, error=TypeError),
+        message(link, dynamic=3, error=TypeError),
+        message(link, dynamic=[0], error=TypeError),
         message(link, 3, error=TypeError),
         message(link, frontend="torch", error=ValueError),
         message(link, parameters=3, error=TypeError),
@@ -170,12 +212,23 @@ def test_wrong_arguments():
         "".join(texts),
         """\
 interop.export: target: expected a link, a block, a module or a function, got int
+interop.export: target: expected a link, a block, a module or a function, got Variable; pass the function that
+computes it
+interop.export: parameters: expected a dict, a link or a block, got generator; pass the link or the block
+itself, or a dict from names to Variables
+interop.export: parameters: expected a dict, a link or a block, got Linear; pass
+dict(module.named_parameters())
+interop.export: parameters['a']: expected a Variable, got ndarray
+interop.export: dynamic: expected True, False, a dict or a list of dicts from dimensions to names, got 3
+interop.export: dynamic: input x: expected a dict from dimensions to names, such as {0: "batch"}, or None, got
+0
 interop.export: example_inputs: expected tensors, arrays or Variables, found none
 interop.export: frontend: expected one of compatgrad, chainer, mxnet, nnabla, got 'torch'
 interop.export: parameters: expected a dict, a link or a block, got int
 interop.export: dynamic: expected names of ['x'], got 'y'
 interop.export: dynamic: input x has 2 dimensions, got dimension 2
-interop.export: dynamic: 'batch' is 4 in example input x and 2 in y; give sizes that differ different names
+interop.export: dynamic: 'batch' is 4 in example input x and 2 in y; give sizes that differ different names,
+as in dynamic=[{0: "batch"}, {0: "other"}], or fix all by dynamic=False
 interop.export: the network returns a str, but a graph returns tensors: return Variables
 interop.export: parameters and frontend are for functions; a torch module has its own
 """,

@@ -122,13 +122,13 @@ def test_an_exception_inside_a_plan_leaves_it_usable(monkeypatch):
     net.add(Residual(), nn.HybridLambda(lambda F, x: F.tile(x, (1, 1, 2, 1))), Residual())
     planned(net, X)
     used = net._planner.used
-    from compatgrad.mxnet.symbol import _inference
+    from compatgrad.mxnet.symbol import _node_steps
 
     def interrupted(*args):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as m:
-        m.setattr(_inference, "run_node", interrupted)
+        m.setattr(_node_steps, "run_node", interrupted)
         with pytest.raises(KeyboardInterrupt):
             net(nd.array(X))
     assert net._planner.used == used

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import compatgrad.mxnet as mx
+from compatgrad.core.changes import Changes
 from compatgrad.mxnet import MXNetError, autograd, gluon, nd
 from compatgrad.mxnet.gluon import rnn
-from compatgrad.mxnet.gluon._changes import Changes
 from tests.golden import mxnet_losses as golden
 from tests.mxnet.test_loss import compare
 

@@ -86,6 +86,10 @@ def sort(x, axis=-1, reverse=False, with_index=False, only_index=False):
     return outputs(np.take_along_axis(x, order, axis), order, with_index, only_index)
 
 
+def leading(x, k, axis=-1, reverse=False):
+    return np.take(sort(x, axis, reverse, only_index=True), range(k), axis)
+
+
 def extreme(x, axis=None, keepdims=False, smallest=False, with_index=False, only_index=False):
     axes = tuple(range(x.ndim)) if axis is None else tuple(a % x.ndim for a in axis)
     lines = np.moveaxis(x, axes, range(-len(axes), 0))
@@ -240,6 +244,10 @@ ARRAYS = [
     *(
         sample("sort", sort, A(3, 4), axis=axis, reverse=reverse, with_index=w, only_index=o)
         for axis, reverse, w, o in ((-1, False, True, False), (0, True, False, False), (1, True, True, True))
+    ),
+    *(
+        sample("leading", leading, A(*shape), k=k, axis=axis, reverse=reverse)
+        for shape, k, axis, reverse in (((3, 4), 4, -1, False), ((2, 9), 2, -1, True), ((40, 2), 3, 0, False))
     ),
     *(
         sample("extreme", extreme, A(2, 3, 4), axis=axis, keepdims=k, smallest=s, with_index=w, only_index=o)

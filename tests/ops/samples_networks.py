@@ -220,6 +220,12 @@ def gradients_of(f):
     return by_torch(g)
 
 
+def sample_norm(x, beta=None, gamma=None, lead=1, eps=1e-5):
+    shape = x.shape[lead:]
+    gamma, beta = (None if t is None else t.reshape(shape) for t in (gamma, beta))
+    return F.layer_norm(x, shape, gamma, beta, eps)
+
+
 def layer_norm(x, gamma, beta, eps=1e-5):
     return F.layer_norm(x, gamma.shape, gamma, beta, eps)
 
@@ -269,6 +275,10 @@ def normalizations():
         more = dict(eps=1e-2, tolerance=4)
         yield sample("layer_normalization", by_torch(layer_norm), A(*x), A(x[1]), A(x[1]), **more)
         yield sample("layer_normalization_grad", gradients_of(layer_norm), A(*x), A(x[1]), A(*x), **more)
+    for x, lead in [((3, 5), 1), ((2, 3, 4), 2), ((2, 3, 4), 1), ((2, 3), 0)]:
+        more = dict(lead=lead, eps=1e-2, tolerance=4)
+        for parameters in [(A(*x[lead:]), A(*x[lead:])), (A(1, *x[lead:]),), ()]:
+            yield sample("sample_normalization", by_torch(sample_norm), A(*x), *parameters, **more)
     for x, groups in [((2, 4, 3), 2), ((3, 6, 2, 3), 3), ((2, 4), 1), ((1, 3, 2, 2, 2), 1)]:
         more = dict(groups=groups, eps=1e-2, tolerance=4)
         yield sample("group_normalization", by_torch(group_norm), A(*x), A(x[1]), A(x[1]), **more)

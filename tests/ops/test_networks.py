@@ -86,6 +86,11 @@ def lstm(c, x):
 THIRD = {
     "batch_normalization": (lambda x, g, b: normalized(x, 0) * g + b, [(4, 3), (3,), (3,)], dict(eps=1e-2)),
     "layer_normalization": (lambda x, g, b: normalized(x, 1) * g + b, [(3, 4), (4,), (4,)], dict(eps=1e-2)),
+    "sample_normalization": (
+        lambda x, b, g: normalized(x, (1, 2)) * g + b,
+        [(2, 3, 2), (3, 2), (3, 2)],
+        dict(eps=1e-2, lead=1),
+    ),
     "group_normalization": (
         lambda x, g, b: F.group_norm(x, 2, g, b, 1e-2),
         [(2, 4, 2), (4,), (4,)],

@@ -16,7 +16,7 @@ from compatgrad.tools import compare as compare_command
 from compatgrad.tools import compatgrad_recorder, record, verify
 from compatgrad.tools.compatgrad_recorder._statistics import Statistics
 from compatgrad.tools.verify import alignment, report, rounding, runs
-from compatgrad.tools.verify.findings import compare
+from compatgrad.tools.verify.following import compare
 from compatgrad.tools.verify.recording import Recording, RecordingError, distance, read
 
 PROGRAMS = Path(__file__).parent / "verify_programs"
@@ -461,7 +461,7 @@ def test_the_programs_exit_status_is_passed_on(tmp_path):
 # ---- the pieces ------------------------------------------------------------------------------------------------------
 def test_the_recorder_is_written_for_python_36():
     files = sorted(Path(compatgrad_recorder.__file__).parent.glob("*.py"))
-    assert len(files) == 9
+    assert Path(compatgrad_recorder.__file__).with_name("_recorder.py") in files
     for file in files:
         tree = ast.parse(file.read_text(), feature_version=(3, 6))
         for node in ast.walk(tree):

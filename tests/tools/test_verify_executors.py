@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from compatgrad.tools.verify.findings import compare
+from compatgrad.tools.verify.following import compare
 from compatgrad.tools.verify.recording import read
 from tests.tools.test_verify import ENVIRONMENT, FORKS
 

@@ -6,7 +6,7 @@ import pytest
 
 from compatgrad.tools.verify import details
 from compatgrad.tools.verify.alignment import align
-from compatgrad.tools.verify.findings import compare
+from compatgrad.tools.verify.following import compare
 from tests.tools.test_verify import recording
 
 RNG = np.random.RandomState(0)

@@ -13,7 +13,7 @@ import pytest
 from compatgrad.tools import compare as compare_command
 from compatgrad.tools.compatgrad_recorder._statistics import Statistics
 from compatgrad.tools.verify import rounding
-from compatgrad.tools.verify.findings import compare
+from compatgrad.tools.verify.following import compare
 from compatgrad.tools.verify.recording import distance, read
 
 ROOT = Path(__file__).parents[2]

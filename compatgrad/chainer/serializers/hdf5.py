@@ -138,30 +138,39 @@ class HDF5Deserializer(serializer.Deserializer):
         self.strict = strict
 
     def __getitem__(self, key):
-        # The full name is needed because a key may begin with a slash, which h5py would resolve from the root.
-        group = None if self.group is None else self.group.get(f"{self.group.name}/{key}")
+        # h5py resolves a key that begins with a slash from the root
+        full = f"{self.group.name}/{key}" if self.group is not None and key[:1] == "/" else key
+        group = None if self.group is None else self.group.get(full)
         return HDF5Deserializer(group, strict=self.strict)
+
+    def _where(self, dataset):
+        return f"{dataset.name!r} in {self.group.file.filename!r}"
 
     def __call__(self, key: str, value: Any) -> Any:
         _loading.before()
-        if self.group is None or key not in self.group:
+        try:
+            dataset = None if self.group is None else self.group[key]
+        except (KeyError, OSError, RuntimeError) as e:
+            if key in self.group:  # the dataset exists, but is damaged
+                raise ValueError(f"{key!r} in {self.group.file.filename!r} cannot be read: {e}") from e
+            dataset = None
+        if dataset is None:
             if not self.strict:
                 return value
             if self.group is None:
                 raise ValueError(f"Inexistent group is specified: there is no group that could contain {key!r}")
             raise KeyError(f"{key!r} is not in group {self.group.name!r} of {self.group.file.filename!r}")
-        try:
-            dataset = self.group[key]
-        except (KeyError, OSError, RuntimeError) as e:  # the dataset exists, but is damaged
-            raise ValueError(f"{key!r} in {self.group.file.filename!r} cannot be read: {e}") from e
-        where = f"{dataset.name!r} in {self.group.file.filename!r}"
         if not isinstance(dataset, _h5py().Dataset):
-            raise TypeError(f"{where}: expected a dataset, found a group")
-        if dataset.shape is None:
+            raise TypeError(f"{self._where(dataset)}: expected a dataset, found a group")
+        shape = dataset.shape
+        if shape is None:
             return None
-        hdf5.check(where, dataset)
+        try:
+            hdf5.check(key, dataset)
+        except ValueError:
+            hdf5.check(self._where(dataset), dataset)  # names the file, which takes as long as the check
         if isinstance(value, (bool, int, float, complex, str)) and dataset.size != 1:
-            raise TypeError(f"{where}: expected one value, found an array of shape {dataset.shape}")
+            raise TypeError(f"{self._where(dataset)}: expected one value, found an array of shape {shape}")
         if isinstance(value, (numpy.ndarray, cuda.ndarray)):
             _loading.before(value)
         try:
@@ -178,8 +187,8 @@ class HDF5Deserializer(serializer.Deserializer):
                 return value
             return dataset.asstr()[()] if isinstance(value, str) else type(value)(numpy.asarray(dataset))
         except (OSError, TypeError, ValueError) as e:
-            shapes = f"; shapes {dataset.shape} and {value.shape}" if isinstance(value, numpy.ndarray) else ""
-            raise type(e)(f"{where}: {e}{shapes}") from e
+            shapes = f"; shapes {shape} and {value.shape}" if isinstance(value, numpy.ndarray) else ""
+            raise type(e)(f"{self._where(dataset)}: {e}{shapes}") from e
 
 
 def load_hdf5(filename: str, obj: Any) -> None:

@@ -9,12 +9,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from compatgrad import _C
+from compatgrad.core.changes import Changes
 from compatgrad.core.entering import entered, let_in
 from compatgrad.core.files import naming
+from compatgrad.core.strangers import may_be_stranger, refuse, warn_of
 
 from .._frontend import as_np_ndarrays, fe
 from ..util import is_np_array
-from ._changes import Changes, CountedDict
+from ._changes import NotedDict
 from ._loading import all_or_nothing
 from ._model_file import load_model, save_model
 from ._scope import _BlockScope, _state
@@ -65,16 +67,17 @@ class Block:
     """
 
     _has_a_row = True  # whether `summary` prints a row for blocks of this class
+    _strangers = False  # whether an attribute may be a network or a parameter of another framework
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         self._empty_prefix = prefix == ""
         self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix.removesuffix("_")
         self._scope = _BlockScope(self)
-        self._children = CountedDict()
+        self._children = NotedDict()
         self._reg_params = {}
-        self._forward_hooks = CountedDict()
-        self._forward_pre_hooks = CountedDict()
+        self._forward_hooks = NotedDict()
+        self._forward_pre_hooks = NotedDict()
 
     def __repr__(self):
         blocks = ((key, value) for key, value in self.__dict__.items() if isinstance(value, Block))
@@ -96,12 +99,14 @@ class Block:
                 "blocks, please set 'params' at Block construction instead."
             )
             self._reg_params[name] = value
+        elif value.__class__ not in _PLAIN and may_be_stranger(value):
+            self.__dict__["_strangers"] = True
         object.__setattr__(self, name, value)
-        Changes.last = object()
+        Changes.note()
 
     def __delattr__(self, name):
         object.__delattr__(self, name)
-        Changes.last = object()
+        Changes.note()
 
     # ---- names ----
 
@@ -153,9 +158,14 @@ class Block:
                 found.update(child.collect_params(pattern.pattern if pattern else None))
 
     def _warn_of_unregistered(self):
-        """Warns of blocks in lists and dicts that are attributes: such blocks are not registered."""
-        if not _C.has_containers(self.__dict__, _PLAIN, _OWN):  # true for most blocks, and quick to find out
+        """Warns of blocks in lists and dicts that are attributes, and of other frameworks' networks: they are not
+        registered."""
+        if not self._strangers and not _C.has_containers(self.__dict__, _PLAIN, _OWN):  # quick, and so for most blocks
             return
+        parameters = self._collect_params_with_prefix().values()
+        attributes = {key: value for key, value in self.__dict__.items() if key not in _OWN}
+        effect = "collect_params() does not contain: a Trainer does not train them, save_parameters does not save them"
+        warn_of(self, "mxnet", parameters, effect, attributes)
         known = None
 
         def has_unknown(value):
@@ -286,7 +296,9 @@ class Block:
     # ---- children ----
 
     def register_child(self, block: Block, name: str | None = None) -> None:
-        """Adds `block` to the children, under `name` (default: its number)."""
+        """Adds `block` to the children, under `name` (default: its number). Raises TypeError for a torch module or
+        another framework's network."""
+        refuse(block, "mxnet", f"{type(self).__name__}.{len(self._children) if name is None else name}")
         self._children[str(len(self._children)) if name is None else name] = block
 
     def apply(self, fn: Callable[[Block], Any]) -> Block:

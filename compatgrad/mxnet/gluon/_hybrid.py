@@ -12,6 +12,7 @@ from torch.utils import _pytree
 from compatgrad import _C
 from compatgrad.core import notes
 from compatgrad.core.crossing import to
+from compatgrad.core.strangers import advice
 
 from .. import autograd, context, symbol
 from .. import ndarray as nd
@@ -96,7 +97,7 @@ class HybridBlock(Block):
         if not isinstance(block, HybridBlock):
             raise ValueError(
                 f"Children of HybridBlock must also be HybridBlock, but {block} has type {type(block)}. "
-                "If you are using Sequential, please try HybridSequential instead."
+                f"If you are using Sequential, please try HybridSequential instead.{advice(block, 'mxnet')}"
             )
         super().register_child(block, name)
 

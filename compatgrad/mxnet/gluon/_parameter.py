@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compatgrad.core.changes import Changes
+
 from .. import autograd, context, initializer, symbol
 from .. import ndarray as nd
 from .. import numpy as mx_np
 from ..base import MXNetError, mx_real_t
 from ..context import Context
 from ..util import is_np_array, is_np_shape
-from ._changes import CountedList, Epoch
+from ._changes import NotedList
 from .utils import shape_is_known
 
 if TYPE_CHECKING:
@@ -42,8 +44,8 @@ class DeferredInitializationError(MXNetError):
     """
 
 
-def _counted(arrays):
-    return arrays if arrays is None or isinstance(arrays, CountedList) else CountedList(arrays)
+def _noted(arrays):
+    return arrays if arrays is None or isinstance(arrays, NotedList) else NotedList(arrays)
 
 
 def _as_list(ctx):
@@ -129,14 +131,14 @@ class Parameter:
 
     @_data.setter
     def _data(self, arrays):
-        self._arrays = arrays = _counted(arrays)
+        self._arrays = arrays = _noted(arrays)
         # [NDArray] where there is one context: layers read it without a call of `data`. It is the same list, because
         # programs replace the array in `_data`.
         self._one = _NONE
         if arrays is not None and len(arrays) == 1 and self._stype == "default":
             if type(self).data is Parameter.data:  # else a subclass computes what layers read in its `data`
                 self._one = arrays
-        Epoch.value = object()
+        Changes.note_arrays()
 
     @property
     def _grad(self):
@@ -145,8 +147,8 @@ class Parameter:
 
     @_grad.setter
     def _grad(self, gradients):
-        self._gradients = _counted(gradients)
-        Epoch.value = object()
+        self._gradients = _noted(gradients)
+        Changes.note_arrays()
 
     @property
     def stype(self) -> str:

@@ -18,12 +18,13 @@ import torch
 
 from compatgrad import _C
 from compatgrad.core import fixed_layers
-from compatgrad.core.shared_memory import Shared, is_shared
+from compatgrad.core.changes import Changes
+from compatgrad.core.shared_memory import is_shared
 
 from .. import ndarray as nd
 from ..symbol._growth import moderate
 from ..symbol._inference import Program, compiled
-from ._changes import Changes, CountedDict, Epoch
+from ._changes import NotedDict
 from ._scope import _state
 
 _WISH = os.environ.get("COMPATGRAD_PLANS", "1")
@@ -99,7 +100,7 @@ class _State:
     """What a program of a block depends on, as it is when the program is made."""
 
     def __init__(self, block: Any) -> None:
-        self.counts = _counts()
+        self.last = Changes.last
         self.blocks = _blocks(block)
         self.children = [list(b._children.values()) for b in self.blocks]
         self.attributes = [list(vars(b).values()) for b in self.blocks]
@@ -127,7 +128,7 @@ class _State:
             if any(method.__module__ not in _OWN for method in (type(b).forward, type(b).__call__)):
                 return False
             for container in (b._children, b._forward_hooks, b._forward_pre_hooks):
-                if type(container) is not CountedDict:
+                if type(container) is not NotedDict:
                     return False
         return True
 
@@ -136,11 +137,11 @@ class _State:
         return any(b._forward_hooks or b._forward_pre_hooks for b in self.blocks)
 
     def holds(self) -> bool:
-        """Whether nothing has changed. A counter tells whether blocks have to be compared."""
+        """Whether nothing has changed. Blocks are compared only after a change of some block or parameter."""
         if not _C.unwritten(self.memory):
             return False
-        counts = _counts()
-        if counts == self.counts:
+        last = Changes.last
+        if last is self.last:
             return True
         for b, children, attributes in zip(self.blocks, self.children, self.attributes, strict=True):
             now = vars(b).values()
@@ -152,12 +153,8 @@ class _State:
             return False
         if any(is_shared(x.tensor) for x in self.arrays):
             return False
-        self.counts = counts
+        self.last = last
         return True
-
-
-def _counts() -> tuple[object, int, object]:
-    return Changes.last, Epoch.value, Shared.last
 
 
 class Planner:

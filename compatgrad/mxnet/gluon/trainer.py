@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compatgrad import _C
+from compatgrad.core import strangers
+from compatgrad.core.changes import Changes
 from compatgrad.core.files import replacing
 
 from .. import optimizer as opt
 from ..kvstore import KVStore, _create_kvstore, _create_sparse_kvstore
-from ._changes import Epoch
 from .parameter import Parameter, ParameterDict
 
 if TYPE_CHECKING:
@@ -64,10 +65,10 @@ class Trainer:
             params = [params[key] for key in sorted(params.keys())]
         expected = "First argument must be a list or dict of Parameters, got"
         if not isinstance(params, (list, tuple)):
-            raise ValueError(f"{expected} {type(params)}.")
+            raise ValueError(f"{expected} {type(params)}{strangers.advice(params, 'mxnet')}.")
         for param in params:
             if not isinstance(param, Parameter):
-                raise ValueError(f"{expected} list of {type(param)}.")
+                raise ValueError(f"{expected} list of {type(param)}{strangers.advice(param, 'mxnet')}.")
         self._params = list(params)
         self._param2idx = {param.name: i for i, param in enumerate(params)}
         for param in params:
@@ -79,7 +80,7 @@ class Trainer:
         self._init_optimizer(optimizer, optimizer_params or {})
         self._scale = self._optimizer.rescale_grad
         self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
-        self._plan = None  # (epoch of the parameters, [(updater, indices, gradients, arrays)])
+        self._plan = None  # (`Changes.arrays`, [(updater, indices, gradients, arrays)])
         self._kvstore = None
         self._reset_kvstore()
 
@@ -284,8 +285,8 @@ class Trainer:
         if scaler is not None and scaler.has_overflow(self._params):
             return
         plan = self._plan
-        if plan is None or plan[0] is not Epoch.value:
-            plan = self._plan = Epoch.value, self._make_plan()
+        if plan is None or plan[0] is not Changes.arrays:
+            plan = self._plan = Changes.arrays, self._make_plan()
         on_store = self._kvstore is not None and self._update_on_kvstore
         for updater, indices, gradients, arrays in plan[1]:
             live = [i for i, array in enumerate(arrays) if _fresh(array)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,12 +19,18 @@ def parse(value: Any) -> Any:
         return value
     if value.isidentifier() and value not in _NAMED:  # "NCHW" in each call of a layer; literal_eval takes 25 us
         return value
+    return _literal.__wrapped__(value) if value[:1] in _CHANGEABLE else _literal(value)
+
+
+@functools.lru_cache(4096)
+def _literal(value: str) -> Any:
     try:
         return float(value) if value in _NOT_FINITE else ast.literal_eval(value)
     except (ValueError, SyntaxError):
         return value
 
 
+_CHANGEABLE = ("[", "{")  # at the beginning of lists and dicts, of which each caller needs its own
 _NOT_FINITE = ("inf", "-inf", "nan")  # symbols write these, which are not literals of Python
 _NAMED = ("True", "False", "None", "inf", "nan")  # identifiers that stand for another value
 

@@ -38,6 +38,6 @@ def _reduced(self: NDArray) -> tuple[Any, ...]:
 def _restore(self: NDArray, state: dict[str, Any]) -> None:
     """Restores an array from the state of a pickle; pickles of the original have the same state."""
     if state.get("handle") is not None:
-        _C.Variable.__init__(self, unpacked(state["handle"]).tensor, False)
+        _C.Variable.__init__(self, unpacked(state["handle"]), False)
     if state.get("context") is not None:
         self._ctx = state["context"]

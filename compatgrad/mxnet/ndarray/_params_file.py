@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from io import BytesIO
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 
 from compatgrad.formats import params
-from compatgrad.formats.params import FILE_OF_ONE, Stored, dense, write_array
+from compatgrad.formats.params import Stored, dense, read_array, write_array
 
 from ..base import MXNetError
 from ..context import cpu, gpu, num_gpus
@@ -69,9 +70,10 @@ def array_of(a: Stored, wrap: Callable[[Any], NDArray] = NDArray, name: str = "t
     if a.shape is None or a.data is None:
         return None
     kind, number = a.context
-    target = gpu(number) if kind == 2 and 0 <= number < num_gpus() else cpu()
+    on_gpu = kind == 2 and 0 <= number < num_gpus()
     if a.stype == "default":
-        return wrap(a.data.to(target.torch_device))
+        return wrap(a.data.to(gpu(number).torch_device) if on_gpu else a.data)
+    target = gpu(number) if on_gpu else cpu()
     needed = math.prod(a.shape) * a.data.dtype.itemsize
     if needed > max(SPARSE, 16 * a.data.numel() * a.data.dtype.itemsize):
         raise MXNetError(
@@ -119,15 +121,22 @@ def named(arrays: Sequence[Any], names: Sequence[str]) -> Any:
 
 def packed(x: NDArray) -> bytearray:
     """The bytes of an array, as pickles of the original hold them."""
-    out = BytesIO()
-    write_array(out, stored_of(x, x._zero_dim))
-    return bytearray(out.getvalue())
+    out = bytearray()
+    write_array(SimpleNamespace(write=out.extend), stored_of(x, x._zero_dim))
+    return out
 
 
-def unpacked(handle: bytes | bytearray) -> NDArray:
-    """The array from the bytes of `packed`; MXNetError for damaged bytes."""
-    ((stored,), _) = read_params(FILE_OF_ONE + bytes(handle) + bytes(8), "a pickled NDArray")
-    with np_shape(stored.np_shape):
-        x = array_of(stored)
+def unpacked(handle: bytes | bytearray) -> torch.Tensor:
+    """The tensor of an array from the bytes of `packed`; MXNetError for damaged bytes."""
+    try:
+        stored = read_array(handle, "a pickled NDArray")
+    except params.ParamsError as e:
+        raise MXNetError(str(e)) from None
+    with np_shape(stored.np_shape) if stored.np_shape != is_np_shape() else nullcontext():
+        x: Any = array_of(stored, wrap=_unwrapped)
     assert x is not None
-    return x
+    return x.tensor if isinstance(x, NDArray) else x
+
+
+def _unwrapped(t: Any) -> Any:
+    return t

@@ -27,38 +27,6 @@ def _order(t: torch.Tensor, axis: int, is_ascend: bool) -> torch.Tensor:
     return torch.sort(t, dim=axis, descending=not is_ascend, stable=True)[1]
 
 
-# dtypes whose elements fit into the upper half of an int64
-_NARROW = (torch.float32, torch.float16, torch.int32, torch.int8, torch.uint8, torch.bool)
-
-
-def _keys(t: torch.Tensor, axis: int, is_ascend: bool) -> torch.Tensor:
-    """Different int64 for the elements along an axis, of which the largest is the first in sorted order.
-
-    The upper half is the element as an int of the same order, the lower half its place, counted from the end.
-    """
-    if t.is_floating_point():
-        bits = (t.float() + 0).view(torch.int32)  # the sum makes 0 of -0, which is equal
-        bits = bits ^ ((bits >> 31) & 0x7FFFFFFF)  # ints of negative floats are in the opposite order
-    else:
-        bits = t.to(torch.int32)
-    places = torch.arange(t.shape[axis] - 1, -1, -1, device=t.device)
-    shape = [1] * t.dim()
-    shape[axis] = -1
-    return ((~bits if is_ascend else bits).long() << 32).bitwise_or_(places.view(shape))
-
-
-def _leading(t: torch.Tensor, axis: int, k: int, is_ascend: bool) -> torch.Tensor:
-    """The first k positions in sorted order. A partial sort finds them; if there are equal elements, one of keys."""
-    n = t.shape[axis]
-    if 4 * k < n:
-        values, index = torch.topk(t, k + 1, axis, not is_ascend)
-        if bool((values.narrow(axis, 0, k) != values.narrow(axis, 1, k)).all()):
-            return index.narrow(axis, 0, k)
-        if t.dtype in _NARROW and not bool(t.isnan().any()):
-            return torch.topk(_keys(t, axis, is_ascend), k, axis)[1]
-    return _order(t, axis, is_ascend).narrow(axis, 0, k)
-
-
 @operator("data", method=True, outputs=lambda p: 2 if p["ret_typ"] == "both" else 1)
 def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"):
     """The k largest (`is_ascend`: smallest) elements along `axis`, in order; k < 1 means all of them.
@@ -83,7 +51,7 @@ def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"
     n = x.shape[axis]
     if k > n:
         raise MXNetError(f"topk: k must not be larger than {n}, the size of the axis, got k={k}")
-    index = _leading(x.tensor, axis, k if k > 0 else n, is_ascend)
+    index = op.leading(x, k=k if k > 0 else n, axis=axis, reverse=not is_ascend).tensor
     if ret_typ == "mask":
         return constant(torch.zeros_like(x.tensor).scatter_(axis, index, 1).reshape(data.shape), data)
     places = None if ret_typ == "value" else constant(index.to(torch_dtype(dtype, "topk: dtype")), data)

@@ -61,23 +61,17 @@ class Node:
 
 def order(heads: Iterable[Entry]) -> list[Node]:
     """All nodes that the heads need, inputs first, each once."""
-    done: set[int] = set()
-    result: list[Node] = []
+    done: dict[Node, None] = {}
     for head, _ in heads:
-        stack = [(head, 0)]
+        stack = [head]
         while stack:
-            node, i = stack.pop()
-            if id(node) in done:
-                continue
-            if i < len(node.inputs):
-                stack.append((node, i + 1))
-                child = node.inputs[i][0]
-                if id(child) not in done:
-                    stack.append((child, 0))
+            node = stack[-1]
+            waiting = [n for n, _ in node.inputs if n not in done] if node not in done else ()
+            if waiting:
+                stack += reversed(waiting)
             else:
-                done.add(id(node))
-                result.append(node)
-    return result
+                done[stack.pop()] = None
+    return list(done)
 
 
 def auxiliary(nodes: Iterable[Node]) -> set[int]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from compatgrad.core.fixed_layers import reaches_over
+from collections.abc import Sequence
+
+from compatgrad import _C
 
 from ..ndarray._operator import parse
 from ._facts import flag
 from ._graph import Node
 
-__all__ = ["activation", "axis", "is_convolution", "is_norm", "is_transposed", "moves"]
+__all__ = ["activation", "axis", "is_convolution", "is_norm", "is_transposed", "moves", "place"]
 
 
 def is_convolution(node: Node) -> bool:
@@ -18,7 +20,7 @@ def is_convolution(node: Node) -> bool:
     if node.op != "Convolution" or node.params.get("layout", "None") not in ("NCHW", "None"):
         return False
     kernel, pad, dilate = (parse(node.params.get(k, "None")) for k in ("kernel", "pad", "dilate"))
-    return len(kernel) == 2 and not reaches_over(kernel, pad or (0, 0), dilate or (1, 1))
+    return len(kernel) == 2 and not _C.holds_window(kernel, pad or (0, 0), dilate or (1, 1))
 
 
 def is_transposed(node: Node) -> bool:
@@ -36,6 +38,12 @@ def moves(node: Node) -> tuple[list[int], list[int]]:
     """The strides and the padding of a convolution over two axes."""
     p = {k: parse(v) for k, v in node.params.items()}
     return list(p.get("stride") or (1, 1)), list(p.get("pad") or (0, 0))
+
+
+def place(node: Node) -> tuple[Sequence[int], Sequence[int], Sequence[int], int]:
+    """Strides, padding and dilation of a convolution over two axes, and its groups."""
+    p = {k: parse(v) for k, v in node.params.items()}
+    return p.get("stride") or (1, 1), p.get("pad") or (0, 0), p.get("dilate") or (1, 1), p.get("num_group", 1)
 
 
 def is_norm(node: Node) -> bool:

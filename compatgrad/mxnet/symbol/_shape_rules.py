@@ -30,13 +30,15 @@ class Mismatch(Exception):
 
 def is_known(shape: Shape | None) -> bool:
     """Whether all lengths are known."""
-    return shape is not None and all(n >= 0 for n in shape)
+    return shape is not None and (not shape or min(shape) >= 0)
 
 
 def meet(a: Shape | None, b: Sequence[int] | None) -> Shape | None:
     """Merges two partly known shapes of one array; Mismatch if they differ."""
     if a is None or b is None:
         return a if b is None else tuple(b)
+    if a == b:
+        return a
     if len(a) != len(b) or any(m != n and m >= 0 and n >= 0 for m, n in zip(a, b, strict=True)):
         raise Mismatch(a, tuple(b))
     return tuple(n if m < 0 else m for m, n in zip(a, b, strict=True))

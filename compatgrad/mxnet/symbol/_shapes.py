@@ -17,7 +17,7 @@ from ..ndarray._operator import parse
 from ..ndarray._random_state import unmoved
 from ..ndarray.ndarray import NDArray
 from ..util import is_np_shape
-from ._facts import FUSED
+from ._facts import FUSED, n_visible
 from ._graph import Entry, Node, auxiliary, inner_inputs, order, parsed
 from ._np_operators import entries
 from ._run import open_ranges, run_node
@@ -80,17 +80,19 @@ class _Search:
         if id(node) in self.run:
             return False
         reads = [(id(n), i) for n, i in node.inputs]
-        writes = [(id(node), i) for i in range(len(node.output_names()))]
+        writes = [(id(node), i) for i in range(n_visible(node.op or "", node.params))]
         ins, outs = [self.known.get(k) for k in reads], [self.known.get(k) for k in writes]
         before = [*ins, *outs]
         try:
             self._apply(node, ins, outs)
             news = False
             for key, shape, old in zip((*reads, *writes), (*ins, *outs), before, strict=False):
-                if shape != old and is_known(old) and node.op in DECIDING and key in reads[1:]:
+                if shape == old:
+                    continue
+                if is_known(old) and node.op in DECIDING and key in reads[1:]:
                     # not a change: two operators that share a variable would replace each other's shape forever
                     self.known[key] = shape
-                elif shape != old:
+                else:
                     new = meet(self.known.get(key), shape)  # an array may be read twice
                     news |= new != self.known.get(key)
                     self.known[key] = new
@@ -117,12 +119,14 @@ class _Search:
             if id(node) not in self.params:
                 self.params[id(node)] = {k: parse(v) for k, v in node.params.items()}
             rule(ins, outs, self.params[id(node)])
-        if all(is_known(s) for s in ins):
+        if all(map(is_known, ins)):
+            known = all(map(is_known, outs))
             open_shapes = ("_zeros", "_ones", "_full", "Custom")
-            if not all(is_known(s) for s in outs) and node.op not in open_shapes and not open_ranges([node]):
+            if not known and node.op not in open_shapes and not open_ranges([node]):
                 found = _outputs(node, ins)  # type: ignore[arg-type]
                 outs[:] = [meet(s, f) for s, f in zip(outs, found, strict=False)]
-            if all(is_known(s) for s in outs):
+                known = all(map(is_known, outs))
+            if known:
                 self.run.add(id(node))
 
     def _look_inside(self, node: Node, ins: list[Shape | None], outs: list[Shape | None]) -> None:

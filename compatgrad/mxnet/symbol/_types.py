@@ -10,7 +10,7 @@ import numpy as np
 from .._custom_op import prop_of
 from ..base import MXNetError
 from ..ndarray._operator import parse
-from ._facts import FUSED, flag, is_variadic, needed_inputs
+from ._facts import FUSED, flag, is_variadic, n_visible, needed_inputs
 from ._fused import type_of_result
 from ._graph import Node, auxiliary, inner_inputs
 from ._shape_rules import RULES
@@ -105,7 +105,7 @@ class _Search:
         """Infer dtypes at an operator. Return whether one changed."""
         op = node.op or ""
         reads = [(id(n), i) for n, i in node.inputs]
-        writes = [(id(node), i) for i in range(len(node.output_names()))]
+        writes = [(id(node), i) for i in range(n_visible(op, node.params))]
         if op in _LOOSE:
             return self._loose(node, reads, writes)
         if op in FUSED:
@@ -178,10 +178,14 @@ class _Search:
         return any([self._set(k, _type(t)) for k, t in zip(writes, found[1], strict=False)])
 
     def search(self) -> None:
-        """Forward and backward until nothing new is found."""
+        """Forward and backward until nothing new is found. A node all of whose dtypes are known has no more to say."""
         order = self.nodes
         while [node for node in order if self.visit(node)]:
-            order = order[::-1]
+            order = [node for node in reversed(order) if not self._is_known(node)]
+
+    def _is_known(self, node: Node) -> bool:
+        own = ((id(node), i) for i in range(n_visible(node.op or "", node.params)))
+        return all((id(n), i) in self.known for n, i in node.inputs) and all(key in self.known for key in own)
 
 
 def infer_type(symbol: Any, args: tuple[Any, ...], kwargs: dict[str, Any], partial: bool) -> tuple[Any, Any, Any]:

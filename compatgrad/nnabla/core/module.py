@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import Any
+
+from compatgrad.core import strangers
 
 from .. import parameter
 from ..variable import Variable
@@ -34,6 +36,12 @@ def _in_scope(method: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return run
+
+
+def _all_modules(module: Module) -> Iterator[Module]:
+    yield module
+    for inner in module.submodules.values():
+        yield from _all_modules(inner)
 
 
 class Module:
@@ -139,6 +147,7 @@ class Module:
         `recursive` only its own parameters, with `grad_only` only those that need gradients. Parameters in `memo` are
         left out, and those found are added to it.
         """
+        outermost = memo is None
         memo = set() if memo is None else memo
         found: dict[str, Variable] = OrderedDict()
         for name, module in self.submodules.items() if recursive else ():
@@ -149,6 +158,10 @@ class Module:
                 if param not in memo:
                     memo.add(param)
                     found[key] = param
+        if outermost:
+            for module in _all_modules(self):
+                effect = "get_parameters() does not contain: a solver does not train them, save_parameters misses them"
+                strangers.warn_of(module, "nnabla", found.values(), effect)
         return found
 
     def set_parameter(self, key: str, param: Variable, raise_if_missing: bool = False) -> None:

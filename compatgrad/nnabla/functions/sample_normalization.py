@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["group_normalization", "instance_normalization", "layer_normalization", "norm_normalization"]
 
 
-@function("LayerNormalization", "x, beta?, gamma?")
+@function("LayerNormalization", "x, beta?, gamma?", primitive=True)
 def _layer_normalization(
     x, beta=None, gamma=None, batch_axis=(0,), eps=1e-05, no_scale=False, no_bias=False, n_outputs=-1
 ):
@@ -35,15 +35,8 @@ def _layer_normalization(
     shape = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
     for argument, parameter in (("beta", beta), ("gamma", gamma)):
         expect_shape("layer_normalization", argument, parameter, shape)
-    size, plain = prod(shape), sorted(axes) == list(range(len(axes)))
-    if n_outputs != 3 and beta is not None and gamma is not None and plain and size > 1:  # the fast kernel applies
-        y = op.layer_normalization(
-            op.reshape(x, shape=(prod(x.shape[: len(axes)]), size)),
-            op.reshape(gamma, shape=(size,)),
-            op.reshape(beta, shape=(size,)),
-            eps=eps,
-        )
-        return op.reshape(y, shape=x.shape)
+    if n_outputs != 3 and sorted(axes) == list(range(len(axes))) and prod(shape) > 1:
+        return op.sample_normalization(x, beta, gamma, lead=len(axes), eps=eps)
     y, *statistics = standardized(x, axes, eps, n_outputs)
     return with_statistics(scaled(y, gamma, beta), tuple(statistics))
 

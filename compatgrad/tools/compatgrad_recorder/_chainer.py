@@ -7,43 +7,72 @@ from typing import Any
 
 from ._recorder import Recorder, plain
 
+FUNCTIONS = os.sep + os.path.join("chainer", "functions") + os.sep
+MARK = "compatgrad recorder mark"  # the name of the hook that holds the number of its function's event
+
 
 def watch_chainer(rec: Recorder, chainer: Any) -> None:
     rec.framework(chainer)
-    functions = os.sep + os.path.join("chainer", "functions") + os.sep
+    passes = Passes()
+    hook = function_hook(rec, chainer, passes)
+    hook.__enter__()
+    link_hook(rec, chainer).__enter__()
+    rec.settle.append(hook.settle)
+    chainer.Variable.backward = passes.counted(chainer.Variable.backward, hook.settle)
+    chainer.grad = chainer.function_node.grad = passes.counted(chainer.grad, hook.settle)
+    watch_updates(rec, chainer)
 
-    passes = [0]  # depth of backward passes; sums of gradients in them are functions in some versions
 
+class Passes:
+    """Counts the backward passes that run; sums of gradients in them are functions in some versions."""
+
+    depth = 0
+
+    def counted(self, f: Any, settle: Any) -> Any:
+        @functools.wraps(f)
+        def call(*args: Any, **named: Any) -> Any:
+            settle()
+            self.depth += 1
+            try:
+                return f(*args, **named)
+            finally:
+                self.depth -= 1
+
+        return call
+
+
+def number_of(node: Any) -> int:
+    """The number of the event of a function, or -1."""
+    mark = node.local_function_hooks.get(MARK) if node is not None else None
+    return -1 if mark is None else int(mark.number)
+
+
+def arguments(f: Any) -> Any:
+    """How the function was called, for reproducers."""
+    if getattr(f, "is_native", False):
+        return {"op": f.op_name, "params": {k: plain(v) for k, v in f.op_params.items()}}
+    frame: Any = sys._getframe(2)
+    found = None
+    while frame is not None:
+        if FUNCTIONS in frame.f_code.co_filename and "self" not in frame.f_code.co_varnames[:1]:
+            found = frame
+        frame = frame.f_back
+    if found is None:
+        return {}
+    code = found.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    values = {n: found.f_locals.get(n) for n in names}
+    simple = {n: plain(v) for n, v in values.items() if not hasattr(v, "shape")}
+    return {"call": code.co_name, "params": simple, "arrays": [n for n in names if hasattr(values[n], "shape")]}
+
+
+def function_hook(rec: Recorder, chainer: Any, passes: Passes) -> Any:
     class Mark(chainer.FunctionHook):  # type: ignore[misc]
-        """A hook that is added to a node to store the number of the node's event."""
-
-        name = "compatgrad recorder mark"
+        name = MARK
 
         def __init__(self, number: int) -> None:
             super().__init__()
             self.number = number
-
-    def number_of(node: Any) -> int:
-        mark = node.local_function_hooks.get(Mark.name) if node is not None else None
-        return -1 if mark is None else mark.number
-
-    def arguments(f: Any) -> Any:
-        """How the function was called, for reproducers."""
-        if getattr(f, "is_native", False):
-            return {"op": f.op_name, "params": {k: plain(v) for k, v in f.op_params.items()}}
-        frame: Any = sys._getframe(2)
-        found = None
-        while frame is not None:
-            if functions in frame.f_code.co_filename and "self" not in frame.f_code.co_varnames[:1]:
-                found = frame
-            frame = frame.f_back
-        if found is None:
-            return {}
-        code = found.f_code
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        values = {n: found.f_locals.get(n) for n in names}
-        simple = {n: plain(v) for n, v in values.items() if not hasattr(v, "shape")}
-        return {"call": code.co_name, "params": simple, "arrays": [n for n in names if hasattr(values[n], "shape")]}
 
     class Hook(chainer.FunctionHook):  # type: ignore[misc]
         name = "compatgrad recorder"
@@ -66,13 +95,13 @@ def watch_chainer(rec: Recorder, chainer: Any) -> None:
             more = {"c": call} if whole else {}
             index = rec.event("forward", f.label, ins, outs, p=path, l=line, f=from_, **more)
             if f.outputs is not None:
-                f.add_hook(Mark(index), Mark.name)
+                f.add_hook(Mark(index), MARK)
 
         def forward_preprocess(self, f: Any, in_data: Any) -> None:
             self.settle()
 
         def forward_postprocess(self, f: Any, in_data: Any) -> None:
-            if not rec.inside and not passes[0] and rec.wanted():
+            if not rec.inside and not passes.depth and rec.wanted():
                 call = arguments(f) if rec.whole() else None
                 self.waiting = (f, in_data, rec.line(), rec.where(), call)
 
@@ -87,7 +116,11 @@ def watch_chainer(rec: Recorder, chainer: Any) -> None:
         def backward_postprocess(self, f: Any, in_data: Any, out_grad: Any) -> None:
             rec.inside -= 1
 
-    class Links(chainer.LinkHook):  # type: ignore[misc]
+    return Hook()
+
+
+def link_hook(rec: Recorder, chainer: Any) -> Any:
+    class Hook(chainer.LinkHook):  # type: ignore[misc]
         name = "compatgrad recorder"
 
         def forward_preprocess(self, args: Any) -> None:
@@ -96,30 +129,10 @@ def watch_chainer(rec: Recorder, chainer: Any) -> None:
         def forward_postprocess(self, args: Any) -> None:
             rec.path.pop()
 
-    hook = Hook()
-    hook.__enter__()
-    Links().__enter__()
-    rec.settle.append(hook.settle)
+    return Hook()
 
-    def passing(f: Any) -> Any:
-        @functools.wraps(f)
-        def call(*args: Any, **named: Any) -> Any:
-            hook.settle()
-            passes[0] += 1
-            try:
-                return f(*args, **named)
-            finally:
-                passes[0] -= 1
 
-        return call
-
-    chainer.Variable.backward = passing(chainer.Variable.backward)
-    chainer.grad = chainer.function_node.grad = passing(chainer.grad)
-
-    def arrays(target: Any) -> Any:
-        for name, p in target.namedparams():
-            yield name, (lambda p=p: p.array), p.grad
-
+def watch_updates(rec: Recorder, chainer: Any) -> None:
     def states(optimizer: Any, _: Any) -> Any:
         for prefix, link in optimizer.target.namedlinks():
             for name in sorted(link._persistent):
@@ -136,7 +149,7 @@ def watch_chainer(rec: Recorder, chainer: Any) -> None:
 
     @functools.wraps(before)
     def check(self: Any) -> Any:
-        rec.parameters(arrays(self.target))
+        rec.parameters((name, (lambda p=p: p.array), p.grad) for name, p in self.target.namedparams())
         return before(self)
 
     method.check_nan_in_grads = check

@@ -1,6 +1,7 @@
 """The recorder: writes events, and knows the step, the place in the model and the program's line."""
 
 import fnmatch
+import functools
 import json
 import os
 import platform
@@ -152,6 +153,19 @@ class Recorder:
         if any(full.startswith(folder + os.sep) for folder in self.foreign):
             return ""
         return full[len(self.here) :] if full.startswith(self.here) else full
+
+    def hidden(self, f: Any) -> Any:
+        """f, called without recording the functions in it."""
+
+        @functools.wraps(f)
+        def call(*args: Any, **named: Any) -> Any:
+            self.inside += 1
+            try:
+                return f(*args, **named)
+            finally:
+                self.inside -= 1
+
+        return call
 
     # ---- steps ----
     def parameters(self, named: Any) -> None:

@@ -14,7 +14,9 @@ from compatgrad.tools._folders import temporary
 from compatgrad.tools._parser import parser_of
 from compatgrad.tools.compatgrad_recorder.__main__ import add_options, split
 from compatgrad.tools.verify import details, report, runs
-from compatgrad.tools.verify.findings import Finding, compare, crossed, lost
+from compatgrad.tools.verify.differences import crossed, lost
+from compatgrad.tools.verify.findings import Finding
+from compatgrad.tools.verify.following import compare
 from compatgrad.tools.verify.recording import Recording, RecordingError, read
 
 ORIGINAL_FAILED = 4

@@ -1,0 +1,270 @@
+"""Networks and parameters of one framework inside a network of another, whose optimizers and files miss them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import torch
+
+from compatgrad import _C
+from compatgrad.core.adapters import frontend_of
+from compatgrad.core.lines import OWN
+
+__all__ = ["advice", "may_be_stranger", "refuse", "strangers", "warn_of"]
+
+_WRAPPERS = {
+    "chainer": "interop.as_chainer_link({})",
+    "mxnet": "interop.as_gluon_block({})",
+    "nnabla": "interop.as_parametric_function({})",
+    "torch": "{}",
+}
+_PARAMETERS = {
+    "chainer": "a chainer.Parameter",
+    "mxnet": "a Parameter of Gluon (self.params.get)",
+    "nnabla": "a Variable of nn.parameter.get_parameter_or_create",
+    "torch": "a torch.nn.Parameter",
+}
+_NAMES = {"chainer": "Chainer", "mxnet": "Gluon", "nnabla": "nnabla", "torch": "torch"}
+
+
+def _kind(value: Any) -> tuple[str, str]:
+    """The framework and the form of a network or a parameter: "module", "link", "block" or "parameter"; of anything
+    else the form is empty."""
+    cls = type(value)
+    if isinstance(value, torch.nn.Module):
+        return "torch", "module"
+    if isinstance(value, torch.nn.Parameter):
+        return "torch", "parameter"
+    if issubclass(cls, type):
+        return "", ""
+    # the attributes of the class, because an object may have a `__getattr__` that answers everything
+    if hasattr(cls, "namedparams"):
+        return "chainer", "link"
+    if hasattr(cls, "_collect_params_with_prefix"):
+        return "mxnet", "block"
+    if hasattr(cls, "get_parameters") and hasattr(cls, "submodules"):
+        return "nnabla", "module"
+    if hasattr(cls, "list_data"):
+        return "mxnet", "parameter"
+    if isinstance(value, _C.DeferredVariable):
+        return "nnabla", "parameter" if value.need_grad and value.parent is None else ""
+    if isinstance(value, _C.Variable):
+        own = frontend_of(value)
+        return own.name, "parameter" if own.name == "chainer" and own.is_parameter(value) else ""
+    return "", ""
+
+
+def may_be_stranger(value: Any) -> bool:
+    """Whether a value that is no network of Gluon may be a network or a parameter of another framework.
+
+    Args:
+        value: anything.
+
+    Returns:
+        False if `strangers` surely does not find it as an attribute.
+
+    Raises:
+        TypeError: the argument is missing.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.strangers import may_be_stranger
+        >>> may_be_stranger(torch.nn.ReLU()), may_be_stranger(3)
+        (True, False)
+
+    Source: `compatgrad/core/strangers.py`.
+    """
+    return bool(_kind(value)[1])
+
+
+def _trained(value: Any, framework: str, form: str) -> list[Any]:
+    """The parameters that an optimizer would train."""
+    found: Iterable[Any]
+    if form == "parameter":
+        found = [value]
+    elif framework == "torch":
+        found = value.parameters()
+    elif framework == "chainer":
+        found = value.params()
+    elif framework == "mxnet":
+        found = value._collect_params_with_prefix().values()
+    else:
+        found = value.get_parameters(grad_only=True).values()
+    if framework == "torch":
+        return [p for p in found if p.requires_grad]
+    return [p for p in found if getattr(p, "grad_req", "") != "null"]
+
+
+def _address(parameter: Any) -> int | None:
+    """Where the values of a parameter are; None before it has any."""
+    if isinstance(parameter, _C.DeferredVariable):
+        parameter = parameter.data.read()
+    elif hasattr(parameter, "list_data"):
+        parameter = None if parameter._data is None else parameter.list_data()[0].tensor
+    elif isinstance(parameter, _C.Variable):
+        parameter = parameter.tensor if getattr(parameter, "is_initialized", True) else None
+    if not isinstance(parameter, torch.Tensor) or torch.nn.parameter.is_lazy(parameter):
+        return None
+    place: int = parameter.data_ptr()
+    return place
+
+
+def _of(value: Any, own: str) -> tuple[str, str]:
+    """What a network or a parameter of another framework is that has something to train, and what a network of `own`
+    takes in its place; otherwise empty texts."""
+    framework, form = _kind(value)
+    if not form or framework == own or not _trained(value, framework, form):
+        return "", ""
+    name = f"a {_NAMES[framework]} {form}"
+    if form == "parameter":
+        return name, _PARAMETERS[own]
+    name += f" ({type(value).__name__})"
+    if framework == "torch":
+        return name, _WRAPPERS[own].format(form)
+    rest = ", module.get_parameters(), frontend='nnabla'" if framework == "nnabla" else ""
+    return name, _WRAPPERS[own].format(f"interop.as_torch_module({form}{rest})")
+
+
+def _strangers_in(value: Any, own: str) -> Iterator[tuple[Any, str, str]]:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
+    if inner is None:
+        what, instead = _of(value, own)
+        if what:
+            yield value, what, instead
+    else:
+        for x in list(inner):
+            yield from _strangers_in(x, own)
+
+
+def strangers(attributes: Mapping[str, Any], own: str, known: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
+    """The attributes of a network of the framework `own` that are, or contain, networks or parameters of another one.
+
+    Args:
+        attributes: the attributes by name.
+        own: "chainer", "mxnet", "nnabla" or "torch".
+        known: the network's parameters; what shares its memory with them is trained already.
+
+    Returns:
+        Triples: the name of the attribute, what it is or contains, and what to assign in its place.
+
+    Raises:
+        AttributeError: `attributes` is no mapping.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.strangers import strangers
+        >>> list(strangers({"body": torch.nn.Linear(3, 2), "size": 3}, "mxnet", ()))
+        [('body', 'is a torch module (Linear)', 'interop.as_gluon_block(module)')]
+
+    Source: `compatgrad/core/strangers.py`.
+    """
+    places: set[int | None] = set()
+    for name, value in list(attributes.items()):
+        for stranger, what, instead in _strangers_in(value, own):
+            places = places or {_address(p) for p in known} | {None}
+            if any(_address(p) not in places - {None} for p in _trained(stranger, *_kind(stranger))):
+                yield name, f"{'is' if stranger is value else 'contains'} {what}", instead
+                break
+
+
+def _depth() -> int:
+    """The `stacklevel` with which a warning of the caller names the line of the program, not one of compatgrad."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(OWN):
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
+def warn_of(network: Any, own: str, known: Iterable[Any], effect: str, attributes: Any = None) -> None:
+    """Warns of each attribute of a network that `strangers` finds.
+
+    Args:
+        network: the network.
+        own, known: as for `strangers`.
+        effect: says what misses the parameters, after "whose parameters".
+        attributes: the network's attributes, if some are to be left out.
+
+    Raises:
+        TypeError: `network` has no attributes, and none are given.
+
+    Example:
+        >>> import warnings
+        >>> import torch
+        >>> import compatgrad.mxnet as mx
+        >>> net = mx.gluon.Block()
+        >>> net.body = torch.nn.Linear(3, 2)
+        >>> with warnings.catch_warnings(record=True) as found:
+        ...     warnings.simplefilter("always")
+        ...     _ = net.collect_params()
+        >>> str(found[0].message)[:42]
+        '"Block.body" is a torch module (Linear), w'
+
+    Source: `compatgrad/core/strangers.py`.
+    """
+    for name, what, instead in strangers(vars(network) if attributes is None else attributes, own, known):
+        warnings.warn(
+            f'"{type(network).__name__}.{name}" {what}, whose parameters {effect}. Use {instead} in its place, or '
+            "train and save them separately",
+            stacklevel=_depth(),
+        )
+
+
+def advice(value: Any, own: str) -> str:
+    """The end of an error text for a value that a network or an optimizer refuses.
+
+    Args:
+        value: the value.
+        own: the framework of the network or the optimizer, as for `strangers`.
+
+    Returns:
+        What the value is and what to use instead; empty if it is no network or parameter of another framework that has
+        something to train.
+
+    Raises:
+        KeyError: `own` is unknown.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.strangers import advice
+        >>> advice(torch.nn.Linear(3, 2), "chainer")
+        '. It is a torch module (Linear): use interop.as_chainer_link(module)'
+
+    Source: `compatgrad/core/strangers.py`.
+    """
+    what, instead = _of(value, own)
+    if what and _kind(value)[1] == "parameter":
+        inner = "network" if _kind(value)[0] == "torch" else "interop.as_torch_module(network)"
+        instead = f"the parameters of {_WRAPPERS[own].format(inner)}"
+    return f". It is {what}: use {instead}" if what else ""
+
+
+def refuse(value: Any, own: str, where: str) -> None:
+    """Refuses a network or a parameter of another framework at a place whose parameters are trained.
+
+    Args:
+        value: what is put there.
+        own: the framework of the place, as for `strangers`.
+        where: names the place.
+
+    Raises:
+        TypeError: the value is such a network or parameter.
+
+    Example:
+        >>> import torch
+        >>> from compatgrad.core.strangers import refuse
+        >>> refuse(torch.nn.ReLU(), "chainer", "Chain.a")
+        >>> refuse(torch.nn.Linear(3, 2), "chainer", "Chain.a")
+        Traceback (most recent call last):
+        ...
+        TypeError: ...
+
+    Source: `compatgrad/core/strangers.py`.
+    """
+    what, instead = _of(value, own)
+    if what:
+        raise TypeError(
+            f"{where} is {what}, whose parameters {_NAMES[own]}'s optimizers and files would miss: use {instead}"
+        )
