@@ -184,11 +184,11 @@ class Summary:
     def add(self, value: Any, weight: Any = 1) -> None:
         """Adds a scalar or 0-dimensional array, counted `weight` times."""
         if isinstance(weight, (int, float)):
-            value = in_double(value)
+            value = _in_double(value)
         with _device_of(value):
-            self._x += in_double(weight * value)
-            self._x2 += in_double(weight * value * value)
-            self._n += in_double(weight)
+            self._x += _in_double(weight * value)
+            self._x2 += _in_double(weight * value * value)
+            self._n += _in_double(weight)
 
     def compute_mean(self) -> Any:
         """The mean."""
@@ -212,7 +212,7 @@ class Summary:
             warnings.warn("The previous statistics are not saved.", stacklevel=2)
 
 
-def in_double(value: Any) -> Any:
+def _in_double(value: Any) -> Any:
     """A scalar of NumPy with the 64 bits that NumPy 1 gave to its sum with a Python number.
 
     NumPy 2 keeps the scalar's own type: a sum of float32 losses would lose digits, one of int8 numbers overflow.

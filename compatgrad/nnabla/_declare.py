@@ -38,7 +38,7 @@ from compatgrad.nnabla._arguments import (
 from compatgrad.nnabla._direct import Direct, direct_parts
 from compatgrad.nnabla._documents import NO_INPUT, OUTPUTS, merged
 from compatgrad.nnabla._frontend import constant, fe, op
-from compatgrad.nnabla._nd_array import NdArray
+from compatgrad.nnabla._nd_array import NdArray, NotAVariable
 from compatgrad.nnabla.variable import Variable, _around
 
 __all__ = ["Info", "constant", "device", "function", "op", "specs"]
@@ -170,8 +170,7 @@ class Composite:
             inputs = [None if s is None else Variable(s) for s in shapes]
             drawn = []
             if self.state is not None:
-                meta = getattr(self.state, "meta", self.state)
-                self.drawn = meta(shapes)
+                self.drawn = getattr(self.state, "meta", self.state)(shapes)
                 drawn = [Variable(t.shape) for t in self.drawn]
             result = self.spec.run(inputs, drawn, self.args, self.n_outputs)
         return [tuple(y.shape) for y in _as_tuple(result)]
@@ -358,7 +357,7 @@ def _call(spec: Spec, inputs: Sequence[Any], args: Sequence[Any], n_outputs: int
             continue
         if not (x is None and is_optional(spec, i)):
             name = f"{spec.name.strip('_')}: {spec.inputs[0 if spec.variadic else i]}"
-            raise TypeError(f"{name}: expected a Variable or an NdArray, got {type(x).__name__}")
+            raise NotAVariable(f"{name}: expected a Variable or an NdArray, got {type(x).__name__}")
     args = shown = [a.item() if isinstance(a, np.generic) else a for a in args]
     if spec.whole is None:
         whole = whole_arguments().get(spec.type_name, ())

@@ -52,6 +52,10 @@ def dimensions(shape: Any) -> tuple[int, ...]:
         raise type(e)(f"shape: expected a tuple of integers, got {shape!r}") from None
 
 
+class NotAVariable(TypeError, AssertionError):
+    """An input of a function is no Variable and no NdArray; nnabla asserts that all are."""
+
+
 @refuse_others
 class NdArray(_C.Array):
     """An n-dimensional array. Functions and operators with an NdArray among their arguments run at once and return

@@ -17,7 +17,7 @@ from compatgrad.nnabla import functions as _functions  # noqa: F401 - declares t
 from compatgrad.nnabla._attributes import refuse_others
 from compatgrad.nnabla._declare import Info, _entered, _place, call, specs
 from compatgrad.nnabla._frontend import fe
-from compatgrad.nnabla._nd_array import NdArray, dimensions
+from compatgrad.nnabla._nd_array import NdArray, NotAVariable, dimensions
 from compatgrad.nnabla._op_names import info_of
 from compatgrad.nnabla.variable import Variable, _around
 
@@ -434,7 +434,9 @@ class PythonFunction:
         inputs = tuple(_entered(x) for x in inputs)
         for i, x in enumerate(inputs):
             if not isinstance(x, (Variable, NdArray)):
-                raise TypeError(f"{self._name()}: input {i}: expected a Variable or an NdArray, got {type(x).__name__}")
+                raise NotAVariable(
+                    f"{self._name()}: input {i}: expected a Variable or an NdArray, got {type(x).__name__}"
+                )
         try:
             needs = [isinstance(x, Variable) and x.need_grad for x in inputs]
             host = _Callback(self, needs, n_outputs)

@@ -74,6 +74,15 @@ void show_to_c_library(size_t bytes) {
     }
 }
 
+// Large blocks in use have become more than they recently were: as many bytes of spans without blocks in use go back to
+// the system. Otherwise a program that goes on with larger arrays, as after a first step on one image, would keep the
+// memory of the smaller ones beside them. A loop that comes back to the smaller arrays keeps what it then needs,
+// because the large blocks do not grow any more.
+void make_up_for(size_t grown) {
+  const size_t given = shared().middle.release_idle(grown);
+  if (given < grown) shared().small.release_idle(grown - given);
+}
+
 class Allocator final : public c10::Allocator {
  public:
   explicit Allocator(c10::Allocator* usual) : usual_(usual), usual_give_(usual->raw_deleter()) {}
@@ -89,6 +98,7 @@ class Allocator final : public c10::Allocator {
     } else if (bytes >= kLeast && bytes <= kMost) {
       const std::lock_guard guard(shared().lock);
       block = shared().blocks.take(bytes);
+      if (const size_t grown = shared().blocks.grown()) make_up_for(grown);
     }
     if (!block) return allocate_usual(bytes);
     c10::profiledCPUMemoryReporter().New(block, bytes);

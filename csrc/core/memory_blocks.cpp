@@ -128,6 +128,7 @@ bool Blocks::lend(char* place, size_t bytes) {
     return false;
   }
   used_ += bytes;
+  if (used_ > peak()) grown_ += used_ - peak();
   this_peak_ = std::max(this_peak_, used_);
   return true;
 }

@@ -21,6 +21,8 @@ class Blocks {
   // The block must be one of these; how large it is.
   size_t give(void* block) noexcept;
   size_t release() noexcept;
+  // By how many bytes the blocks in use have passed their recent peak since the last call.
+  size_t grown() noexcept { return std::exchange(grown_, 0); }
   Amounts amounts() const noexcept { return {used_, kept_, most_kept_}; }
   // Whether a block can begin there.
   bool can_begin(const void* place) const noexcept { return reinterpret_cast<size_t>(place) % page_ == 0; }
@@ -43,6 +45,7 @@ class Blocks {
   size_t this_peak_ = 0, last_peak_ = 0;  // of the blocks in use, in this window and the last one
   size_t handed_ = 0;                     // blocks in this window
   long begun_;                            // when this window began, in seconds
+  size_t grown_ = 0;                      // what `grown` returns next
   size_t missed_ = 0;  // bytes that came from the system although blocks in use and kept ones were more before
 };
 

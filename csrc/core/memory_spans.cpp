@@ -91,6 +91,14 @@ size_t Spans::release() noexcept {
   return bytes;
 }
 
+size_t Spans::release_idle(size_t bytes) noexcept {
+  size_t n = 0, given = 0;
+  while (n < n_idle_ && given < bytes) given += return_pages(idle_[n++]);
+  std::copy(idle_.begin() + n, idle_.begin() + n_idle_, idle_.begin());
+  n_idle_ -= n;
+  return given;
+}
+
 size_t Spans::return_pages(Number s) noexcept {
   madvise(begin_of(s), sizes_.span, MADV_DONTNEED);
   empty_[n_empty_++] = s;

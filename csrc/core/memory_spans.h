@@ -29,6 +29,9 @@ class Spans {
   size_t give(void* block) noexcept;
   // Gives pages without blocks in use back to the system, and returns how many bytes these were.
   size_t release() noexcept;
+  // Gives pages of spans without blocks in use back, those that were used least recently first, until they are `bytes`
+  // bytes or no such span is left; how many bytes these were.
+  size_t release_idle(size_t bytes) noexcept;
 
  private:
   static constexpr size_t kSpans = 1024, kSizes = 48;  // at most

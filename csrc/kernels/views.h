@@ -15,16 +15,18 @@ inline bool nobody_watches() {
   return (keys.included_ | unwatched) == unwatched && keys.excluded_.has_all(c10::autograd_dispatch_keyset) &&
          !at::getStepCallbacksUnlessEmpty(at::RecordScope::FUNCTION).has_value();
 }
-// Whether `t` is an ordinary contiguous tensor of floats or doubles in main memory.
-inline bool ordinary(const at::Tensor& t) {
+// Whether `t` is an ordinary tensor of floats or doubles in main memory, with any strides.
+inline bool strided(const at::Tensor& t) {
   using c10::DispatchKey;
   constexpr auto ordinary = c10::DispatchKeySet(
       {DispatchKey::CPU, DispatchKey::ADInplaceOrView, DispatchKey::AutogradCPU, DispatchKey::AutocastCPU});
   const auto keys = t.key_set();
   return (keys | ordinary) == ordinary && keys.has(DispatchKey::CPU) &&
-         (t.scalar_type() == at::kFloat || t.scalar_type() == at::kDouble) && t.is_contiguous();
+         (t.scalar_type() == at::kFloat || t.scalar_type() == at::kDouble);
 }
-// A view of memory of `t`, for which ordinary(t) holds and nobody watches.
+// Whether it is contiguous, too.
+inline bool ordinary(const at::Tensor& t) { return strided(t) && t.is_contiguous(); }
+// A view of memory of `t`, for which strided(t) holds and nobody watches.
 inline at::Tensor view_of(const at::Tensor& t, at::IntArrayRef sizes, at::IntArrayRef strides, int64_t offset) {
   at::Tensor y = at::detail::make_tensor<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(t.storage()), t.key_set(),
                                                           t.dtype());

@@ -214,7 +214,7 @@ Tensor sum_gradients(c10::ArrayRef<Tensor> gs, bool into_first) {
   }
   if (gs.size() == 1) return at::alias(gs[0]);
   if (Tensor y = kernels::sum(gs, into_first); y.defined()) return y;
-  Tensor y = into_first ? gs[0] : at::add(gs[0], gs[1]);
+  Tensor y = into_first ? gs[0] : few::add(gs[0], gs[1]);
   for (size_t i = into_first ? 1 : 2; i < gs.size(); ++i) y.add_(gs[i]);
   return y;
 }

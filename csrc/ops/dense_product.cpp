@@ -1,6 +1,7 @@
 #include "ops/dense_product.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 
 #include <array>
@@ -155,7 +156,14 @@ Tensor product_of_rows(const Tensor& a, const Tensor& b) {
   const Tensor turned = a.dim() == 2 ? kernels::turned(a) : a.transpose(0, 1);
   if (a.dim() == 2 && a.numel() * b.size(-1) <= kProducts)
     if (Tensor y = fast_product(turned, b); y.defined()) return y;
-  return at::matmul(turned, b);
+  if (a.dim() != 2 || b.dim() != 2 || a.size(0) != b.size(0) || !few::ordinary(a) || !few::ordinary(b) ||
+      a.scalar_type() != b.scalar_type() || !few::nobody_watches())
+    return at::matmul(turned, b);
+  // By the function that adds the products of further rows (ProductOfRows): the system would map 0.4 MB more of code
+  // for at::matmul.
+  Tensor y = few::empty({a.size(1), b.size(1)}, a);
+  y.addmm_(turned, b, /*beta=*/0);
+  return y;
 }
 
 }  // namespace cg

@@ -19,6 +19,7 @@ inline constexpr int64_t kMost = 8192;
 using kernels::expanded;
 using kernels::nobody_watches;
 using kernels::ordinary;
+using kernels::strided;
 using kernels::view_of;
 
 inline bool takes(const at::Tensor& t) { return t.numel() <= kMost && ordinary(t); }

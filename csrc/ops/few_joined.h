@@ -127,7 +127,7 @@ inline Tensor few_tiled(const Tensor& x, const Ints& given) {
 // What at::tensor_split and at::unbind give: views.
 inline std::vector<Tensor> few_parts(const Tensor& x, const Ints& ends, int64_t axis) {
   const int64_t along = axis < 0 ? axis + x.dim() : axis;
-  if (along < 0 || along >= x.dim() || !few::nobody_watches() || !few::ordinary(x))
+  if (along < 0 || along >= x.dim() || !few::nobody_watches() || !few::strided(x))
     return at::tensor_split(x, ends, axis);
   Ints sizes = ints(x.sizes());
   std::vector<Tensor> ys;
@@ -143,7 +143,7 @@ inline std::vector<Tensor> few_parts(const Tensor& x, const Ints& ends, int64_t 
 }
 inline std::vector<Tensor> few_slices(const Tensor& x, int64_t axis) {
   const int64_t along = axis < 0 ? axis + x.dim() : axis;
-  if (along < 0 || along >= x.dim() || !few::nobody_watches() || !few::ordinary(x)) return at::unbind(x, axis);
+  if (along < 0 || along >= x.dim() || !few::nobody_watches() || !few::strided(x)) return at::unbind(x, axis);
   Ints sizes = ints(x.sizes()), strides = ints(x.strides());
   sizes.erase(sizes.begin() + along);
   strides.erase(strides.begin() + along);

@@ -1,5 +1,6 @@
 // The LSTM, with samples of different lengths.
 #include "kernels/lstm_parts.h"
+#include "ops/few_copy.h"
 #include "ops/gates.h"
 
 namespace cg {
@@ -125,7 +126,7 @@ struct LSTMParts {
     };
     if (has_loop(c, x) && fits(of_cell) && fits(ctx.gy(1)) && bent.defined() && fits(bent) &&
         (of_cell.defined() || ctx.gy(1).defined())) {
-      const auto dense = [](const Tensor& g) { return g.defined() ? g.contiguous() : g; };
+      const auto dense = [](const Tensor& g) { return g.defined() ? few::contiguous(g) : g; };
       const Tensor t = dense(bent), g_next = dense(of_cell), g_state = dense(ctx.gy(1));
       const auto numbers = [](const Tensor& g) { return g.defined() ? g.const_data_ptr<float>() : nullptr; };
       gc = few::empty(c.sizes(), c);

@@ -155,7 +155,7 @@ PyObject* call(PyBound* b, PyObject* const* args, size_t n, PyObject* kwnames, P
         !PyErr_ExceptionMatches(PyExc_NotImplementedError))
       PyErr_Format(PyErr_ExceptionMatches(out_of_memory_error()) ? out_of_memory_error()
                    : later                                       ? PyExc_RuntimeError  // as all of nnabla's C++ code
-                   : index                                       ? PyExc_IndexError
+                   : index                                       ? PyErr_Occurred()
                                                                  : PyExc_ValueError,
                    "%s%s: %s", b->info->name, describe(in).c_str(), e.what_without_backtrace());
     return nullptr;

@@ -60,13 +60,28 @@ PyObject* out_of_memory_error() {
   return type;
 }
 
+// NumPy's error for an axis that an array does not have, which is a ValueError and an IndexError.
+static PyObject* axis_error() {
+  static PyObject* const type = [] {
+    for (const char* name : {"numpy.exceptions", "numpy"}) {  // NumPy has moved it
+      PyObject* const module = PyImport_ImportModule(name);   // for good, as the class
+      PyObject* const found = module ? PyObject_GetAttrString(module, "AxisError") : nullptr;
+      if (found) return found;
+      PyErr_Clear();
+    }
+    return PyExc_IndexError;
+  }();
+  return type;
+}
+
 static PyObject* type_of_error(const std::exception& e) {
   // Where the CPU has no memory, torch raises c10::Error, which only its text distinguishes from other errors.
   if (const auto* torchs = dynamic_cast<const c10::Error*>(&e))
     if (dynamic_cast<const c10::OutOfMemoryError*>(&e) ||
         std::strstr(torchs->what_without_backtrace(), "DefaultCPUAllocator: can't allocate"))
       return out_of_memory_error();
-  if (dynamic_cast<const c10::IndexError*>(&e)) return PyExc_IndexError;
+  if (const auto* index = dynamic_cast<const c10::IndexError*>(&e))
+    return std::strstr(index->what_without_backtrace(), "Dimension out of range") ? axis_error() : PyExc_IndexError;
   if (dynamic_cast<const c10::ValueError*>(&e) || dynamic_cast<const std::invalid_argument*>(&e))
     return PyExc_ValueError;
   if (dynamic_cast<const c10::TypeError*>(&e)) return PyExc_TypeError;

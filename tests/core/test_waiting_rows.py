@@ -114,6 +114,26 @@ def test_more_rows_than_may_wait():
         close(g.tensor, e)
 
 
+@pytest.mark.parametrize("counts", [[1] * 200, [32] * 11, [100] * 4, [128] * 4, [200] * 3, range(70, 40, -3), [0] * 3])
+def test_parts_of_the_rows_of_a_large_weight(counts):
+    """128 rows of 1,100 numbers are enough to be added."""
+    w = cg.Variable(torch.randn(600, 500).double() / 20)
+    xs = [torch.randn(n, 500).double() for n in counts]
+    y = None
+    for k, x in enumerate(xs):
+        part = ops.sum(ops.tanh(ops.linear(cg.Variable(x, requires_grad=False), w, None)) * (0.01 * (k + 1)))
+        y = part if y is None else y + part
+    t = w.tensor.clone().requires_grad_()
+    z = sum((torch.tanh(x @ t.T) * (0.01 * (k + 1))).sum() for k, x in enumerate(xs))
+    (expected,) = torch.autograd.grad(z, [t], create_graph=True)
+    (g,) = cg.grad([y], [w], enable_double_backprop=True)
+    close(g.tensor, expected.detach())
+    (second,) = torch.autograd.grad((expected * expected).sum(), [t])
+    torch.testing.assert_close(cg.grad([ops.sum(g * g)], [w])[0].tensor, second, rtol=1e-8, atol=1e-8)
+    y.backward()
+    close(w.grad, expected.detach())
+
+
 @pytest.mark.parametrize("kind", [torch.int32, torch.int64])
 def test_rows_of_a_table(kind):
     table = leaf(6, 3)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+import compatgrad as cg
 import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as F
 from compatgrad import ops
@@ -134,3 +135,72 @@ def test_weights_used_in_many_steps(rows):
     t = torch.tensor(w.d, requires_grad=True)
     torch.stack([x @ t for x in steps]).square().sum().backward()
     np.testing.assert_allclose(w.g, t.grad, rtol=1e-4, atol=1e-3)
+
+
+def layouts(sizes, dtype):
+    """Tensors of the sizes whose memory is in C order, has gaps between rows or elements, or is in another order."""
+    rows, columns = sizes
+    return [
+        random(rows, columns, dtype=dtype),
+        random(rows, columns + 5, dtype=dtype)[:, 3 : columns + 3],
+        random(columns, rows, dtype=dtype).T,
+        random(rows, 2 * columns, dtype=dtype)[:, ::2],
+        random(2 * rows, columns, dtype=dtype)[::2],
+    ]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("sizes", [(0, 3), (1, 1), (3, 4), (5, 300), (300, 5), (70, 1000)])
+def test_arithmetic_with_one_number_in_all_places(sizes, dtype, threads):
+    """The gradient of a sum is such an array."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        for number in (1.7, float("nan"), -0.0):
+            one = torch.tensor(number, dtype=dtype).expand(sizes)
+            for x in layouts(sizes, dtype):
+                for got, expected in [
+                    (ops.mul(one, x), one * x),
+                    (ops.mul(x, one), x * one),
+                    (ops.add(x, one), x + one),
+                    (ops.add(one, x), one + x),
+                    (ops.add(one, one), one + one),
+                ]:
+                    assert torch.equal(bits(got.tensor.contiguous()), bits(expected.contiguous()))
+                    assert got.tensor.numel() < 2 or got.tensor.stride() == expected.stride()
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("op", [ops.sigmoid, ops.tanh])
+@pytest.mark.parametrize("sizes", [(3, 4), (60, 1000)])
+def test_gradients_of_sums(op, sizes):
+    """The gradient of a sum is one number in all places; that of the product with ones is an array."""
+    x = cg.Variable(random(*sizes))
+    (of_sum,) = cg.grad([ops.sum(op(x)) * 0.3], [x])
+    (of_array,) = cg.grad([ops.sum(op(x) * torch.full(sizes, 0.3))], [x])
+    assert torch.equal(bits(of_sum.tensor), bits(of_array.tensor))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_parts_of_tensors_in_any_order(axis):
+    whole = random(4, 6, 8)
+    for x in (whole, whole.permute(2, 0, 1), whole[:, ::2], torch.tensor(1.5).expand(2, 4, 6)):
+        for got, expected in [
+            (ops.unstack(x, axis=axis), x.unbind(axis)),
+            (ops.split(x, indices=[1], axis=axis), x.tensor_split([1], axis)),
+        ]:
+            for y, e in zip(got, expected, strict=True):
+                assert torch.equal(y.tensor, e)
+                assert y.tensor.stride() == e.stride()
+                assert y.tensor.data_ptr() == e.data_ptr()
+
+
+def test_a_cell_whose_gradient_is_one_number():
+    """The last step of nnabla's LSTM cells gets the gradient of a sum."""
+    gates, c = (cg.Variable(random(*s)) for s in ((3, 4, 20), (3, 20)))
+    of_sum = cg.grad([ops.sum(ops.lstm_parts(c, gates)[1]) * 0.3], [c, gates])
+    of_array = cg.grad([ops.sum(ops.lstm_parts(c, gates)[1] * torch.full((3, 20), 0.3))], [c, gates])
+    for a, b in zip(of_sum, of_array, strict=True):
+        assert torch.equal(bits(a.tensor), bits(b.tensor))

@@ -247,5 +247,7 @@ def load_npz(
 
     Source: `chainer.serializers.load_npz` of Chainer 7.8.1.
     """
+    if not isinstance(file, (str, bytes, os.PathLike)) and not hasattr(file, "read"):
+        raise TypeError(f"load_npz: file: expected a path or an open file, got {type(file).__name__}")
     with Archive(file, allow_pickle) as npz, naming(file, RecursionError), naming(file, to=TypeError):
         NpzDeserializer(npz, path=path, strict=strict, ignore_names=ignore_names).load(obj)

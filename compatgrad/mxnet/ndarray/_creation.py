@@ -351,11 +351,11 @@ def arange(
         dtype: the dtype of the result; an integer one rounds `start` and `step` towards 0.
 
     Returns:
-        NDArray of shape (ceil((stop - start) / step) * repeat,), or (0,).
+        NDArray of shape (ceil((stop - start) / step) * repeat,).
 
     Raises:
         TypeError: `start`, `stop` or `step` is no number, or `dtype` is no dtype.
-        mxnet.base.MXNetError: `step` is 0.
+        mxnet.base.MXNetError: `step` is 0, or there is no number from `start` to `stop`.
 
     Example:
         >>> nd.arange(1, 7, 2, repeat=2).asnumpy()
@@ -367,7 +367,9 @@ def arange(
         start, stop = 0, start
     if step == 0:
         raise MXNetError("arange: step: expected another number than 0")
-    n = max(0, int(np.ceil((stop - start) / step)))
+    if (stop - start) * step <= 0:
+        raise MXNetError(f"arange: invalid range (start, stop, step) = ({start}, {stop}, {step})")
+    n = int(np.ceil((stop - start) / step))
     context = Context(ctx) if ctx is not None else current_context()
     kind = torch_dtype(dtype, "arange: dtype")
     if not kind.is_floating_point:  # an integer dtype has an integer step, as in NumPy

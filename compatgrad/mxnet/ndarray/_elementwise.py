@@ -34,6 +34,9 @@ def _add(
             __all__.append(name)
 
 
+_none: Any = None  # the default of inputs: the error for a missing one is MXNet's, not Python's
+
+
 # ---- one array -------------------------------------------------------------------------------------------------
 def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str) -> Callable[..., Any]:
     """The general form of an operator, which the fast path of the engine falls back to. As in the original, dtypes that
@@ -41,7 +44,7 @@ def _unary(name: str, body: Callable[[NDArray], NDArray], doc: str) -> Callable[
     ignored.
     """
 
-    def call(data: NDArray, out: NDArray | None = None, name: str | None = None, **ignored: Any) -> NDArray:
+    def call(data: NDArray = _none, out: NDArray | None = None, name: str | None = None, **ignored: Any) -> NDArray:
         if not isinstance(data, NDArray):
             data = _operator.array_of(public, "data", data)
         t = data.tensor
@@ -277,7 +280,7 @@ def _binary(public: str, plain: str, body: Callable[..., NDArray], doc: str, str
     quick = fe.bind(_NATIVE[plain], checked, "float", public) if strict else None
 
     def call(
-        lhs: NDArray, rhs: NDArray, out: NDArray | None = None, name: str | None = None, **ignored: Any
+        lhs: NDArray = _none, rhs: NDArray = _none, out: NDArray | None = None, name: str | None = None, **ignored: Any
     ) -> NDArray:
         if quick and lhs.__class__ is NDArray and rhs.__class__ is NDArray and out is None and lhs.shape == rhs.shape:
             return quick(lhs, rhs)

@@ -45,11 +45,32 @@ def not_an_array(who: str, name: str, value: Any) -> AssertionError:
 
 def array_of(who: str, name: str, value: Any) -> NDArray:
     """Converts an input that is no NDArray: another frontend's Variable becomes one; for all else the error."""
+    if value is None:
+        raise MXNetError(f"Operator {who}: the input {name} is missing: expected an NDArray")
+    return _one_of_several(who, name, value)
+
+
+def _one_of_several(who: str, name: str, value: Any) -> NDArray:
     if isinstance(value, _C.Variable):
         value = to("mxnet", value)
         if isinstance(value, NDArray):
             return value
     raise not_an_array(who, name, value)
+
+
+class _Missing:
+    """Stands for a parameter without a default that was not given."""
+
+    def __repr__(self) -> str:
+        return "required"
+
+
+_MISSING = _Missing()
+
+
+def not_given(who: str, name: str) -> None:
+    """Raises MXNet's error for a required parameter that was not given."""
+    raise MXNetError(f"Required parameter {name} is not presented, in operator {who}")
 
 
 def is_own(e: Exception) -> bool:
@@ -165,11 +186,13 @@ def operator(
                 checks.append(f"if len({p.name}) == 1 and isinstance({p.name}[0], (list, tuple)): "
                               f"{p.name} = {p.name}[0]")  # fmt: skip
                 checks.append(f"{p.name} = [x if isinstance(x, _NDArray) else "
-                              f"_array_of('{public}', '{p.name}', x) for x in {p.name}]")  # fmt: skip
+                              f"_one_of_several('{public}', '{p.name}', x) for x in {p.name}]")  # fmt: skip
                 arguments.append(p.name)
                 continue
-            if p.default is p.empty:
-                signature.append(p.name)
+            if p.default is p.empty:  # a missing argument is MXNet's error, not Python's
+                signature.append(f"{p.name}={'None' if p.name in names else '_missing'}")
+                if p.name not in names:
+                    checks.append(f"if {p.name} is _missing: _not_given('{public}', '{p.name}')")
             else:
                 scope[f"_default_{p.name}"] = p.default
                 signature.append(f"{p.name}=_default_{p.name}")
@@ -202,6 +225,7 @@ def operator(
         )
         scope |= {"_body": body, "_is_own": is_own, "_explained": explained, "_write": write, "_NDArray": NDArray,
                   "_parse": parse, "_no_axis": no_axis, "_own": _C.own, "_array_of": array_of, "_stored": stored,
+                  "_one_of_several": _one_of_several, "_missing": _MISSING, "_not_given": not_given,
                   "_refuse": refuse, "_parameters": ["num_args", *own] if variadic else own}  # fmt: skip
         scope |= plain[2] if plain else {}
         _OUR_FILES.update((file, body.__code__.co_filename))

@@ -353,6 +353,8 @@ class NDArray(_C.Variable):
         given.
         """
         stype = stype or self.stype
+        if stype not in ("default", "csr", "row_sparse"):
+            raise ValueError(f"unknown storage type {stype!r}: expected 'default', 'csr' or 'row_sparse'")
         cls = self._frontend.variable_class
         gradient = self._with_context(cls(torch.zeros_like(self.tensor)))
         self._mark(gradient if stype == "default" else gradient.tostype(stype), grad_req)

@@ -13,7 +13,7 @@ import numpy as np
 from ..base import MXNetError
 from ..ndarray._operator import parse
 from ..util import is_np_shape
-from ._facts import CONTROL, FUSED, aux_inputs, canonical, n_outputs, output_suffixes
+from ._facts import CONTROL, FUSED, aux_inputs, canonical, n_outputs, n_visible, output_suffixes
 
 __all__ = ["Node", "from_json", "inner_inputs", "order", "parsed", "text", "to_json"]
 
@@ -23,7 +23,7 @@ Entry = tuple["Node", int]
 class Node:
     """A variable (`op` None) or an operator. `inputs`: (node, index of its output) each; `params`: text by name."""
 
-    __slots__ = ("attrs", "call", "inputs", "name", "op", "params", "subgraphs")
+    __slots__ = ("_visible", "attrs", "call", "inputs", "name", "op", "params", "subgraphs")
 
     def __init__(
         self,
@@ -38,9 +38,17 @@ class Node:
         self.subgraphs = subgraphs or []  # heads of the graphs that loops, branches and fused operators run
         self.inputs = list(inputs)
         self.params = params or {}  # the operator's parameters
+        self._visible = 1 if op is None else 0
         self.call: Any = None  # how the node is run (`_run._call_of`), found at the first run
         # the user's attributes: lr_mult, ctx_group, __shape__ …
         self.attrs = {f"__{k}__" if k in HIDDEN else k: v for k, v in (attrs or {}).items()}
+
+    @property
+    def n_visible(self) -> int:
+        """The number of outputs that users see."""
+        if self._visible == 0 or self.op == "Custom":
+            self._visible = n_visible(self.op or "", self.params)
+        return self._visible
 
     @property
     def all_attrs(self) -> dict[str, str]:

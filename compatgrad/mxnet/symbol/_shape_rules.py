@@ -295,6 +295,8 @@ def _dot(ins: Shapes, outs: Shapes, p: Params) -> None:
     if a is not None and b is not None and len(a) and len(b):
         left = a[1:] if p.get("transpose_a") else a[:-1]
         right = b[:-1] if p.get("transpose_b") else b[1:]
+        inner = (a[:1] if p.get("transpose_a") else a[-1:]), (b[-1:] if p.get("transpose_b") else b[:1])
+        meet(*inner)
         _at(outs, 0, (*left, *right) or (1,))
 
 
@@ -303,6 +305,7 @@ def _batch_dot(ins: Shapes, outs: Shapes, p: Params) -> None:
     if a is not None and b is not None and len(a) == len(b) == 3 and min(*a[1:], *b[1:]) >= 0:
         batch = meet(a[:1], b[:1]) or (-1,)
         ins[0], ins[1] = (*batch, *a[1:]), (*batch, *b[1:])
+        meet((a[1 if p.get("transpose_a") else 2],), (b[2 if p.get("transpose_b") else 1],))
         _at(outs, 0, (*batch, a[2] if p.get("transpose_a") else a[1], b[1] if p.get("transpose_b") else b[2]))
 
 
@@ -381,11 +384,15 @@ def _pick(ins: Shapes, outs: Shapes, p: Params) -> None:
     d, axis = ins[0], p.get("axis", -1)
     if d is not None and axis is not None:
         axis = int(axis) % len(d)
+        if ins[1] is not None and len(ins[1]) == len(d) - 1:
+            meet(ins[1], (*d[:axis], *d[axis + 1 :]))
         _at(outs, 0, (*d[:axis], *((1,) if p.get("keepdims") else ()), *d[axis + 1 :]) or (1,))
 
 
 def _expand(ins: Shapes, outs: Shapes, p: Params) -> None:
     if ins[0] is not None:
+        if not -len(ins[0]) - 1 <= int(p["axis"]) <= len(ins[0]):
+            raise IndexError(f"axis: {p['axis']} is no place for an axis in shape {ins[0]}")
         axis = int(p["axis"]) % (len(ins[0]) + 1)
         _at(outs, 0, (*ins[0][:axis], 1, *ins[0][axis:]))
     if outs[0] is not None:

@@ -17,7 +17,7 @@ from ..ndarray._operator import parse
 from ..ndarray._random_state import unmoved
 from ..ndarray.ndarray import NDArray
 from ..util import is_np_shape
-from ._facts import FUSED, n_visible
+from ._facts import FUSED
 from ._graph import Entry, Node, auxiliary, inner_inputs, order, parsed
 from ._np_operators import entries
 from ._run import open_ranges, run_node
@@ -80,7 +80,7 @@ class _Search:
         if id(node) in self.run:
             return False
         reads = [(id(n), i) for n, i in node.inputs]
-        writes = [(id(node), i) for i in range(n_visible(node.op or "", node.params))]
+        writes = [(id(node), i) for i in range(node.n_visible)]
         ins, outs = [self.known.get(k) for k in reads], [self.known.get(k) for k in writes]
         before = [*ins, *outs]
         try:

@@ -10,7 +10,7 @@ import numpy as np
 from .._custom_op import prop_of
 from ..base import MXNetError
 from ..ndarray._operator import parse
-from ._facts import FUSED, flag, is_variadic, n_visible, needed_inputs
+from ._facts import FUSED, flag, is_variadic, needed_inputs
 from ._fused import type_of_result
 from ._graph import Node, auxiliary, inner_inputs
 from ._shape_rules import RULES
@@ -105,13 +105,14 @@ class _Search:
         """Infer dtypes at an operator. Return whether one changed."""
         op = node.op or ""
         reads = [(id(n), i) for n, i in node.inputs]
-        writes = [(id(node), i) for i in range(n_visible(op, node.params))]
+        writes = [(id(node), i) for i in range(node.n_visible)]
         if op in _LOOSE:
             return self._loose(node, reads, writes)
         if op in FUSED:
             return self._fused(node, reads, writes)
-        names = [""] * len(reads) if is_variadic(op) else needed_inputs(op, node.params)
         free = _FREE.get(op, ())
+        named = (free or "BatchNorm" in op) and not is_variadic(op)  # otherwise no name makes a difference
+        names = needed_inputs(op, node.params) if named else [""] * len(reads)
         news = False
         if op == "batch_take":
             news |= self._set(reads[1], np.int32)
@@ -184,7 +185,7 @@ class _Search:
             order = [node for node in reversed(order) if not self._is_known(node)]
 
     def _is_known(self, node: Node) -> bool:
-        own = ((id(node), i) for i in range(n_visible(node.op or "", node.params)))
+        own = ((id(node), i) for i in range(node.n_visible))
         return all((id(n), i) in self.known for n, i in node.inputs) and all(key in self.known for key in own)
 
 

@@ -33,6 +33,8 @@ def check_same_shape(name: str, x0: Any, x1: Any) -> None:
 
 def check_axis(name: str, axis: int, ndim: int, what: str = "axis") -> int:
     """Checks an axis and returns it counted from the front."""
+    if isinstance(axis, str):
+        raise TypeError(f"{name}: {what}: an integer is required, got {axis!r}")
     axis = int(axis)
     if not -ndim <= axis < ndim:
         raise RuntimeError(f"{name}: {what} must be in the range of [-ndim, ndim). {what}: {axis}, ndim: {ndim}.")

@@ -153,7 +153,10 @@ def split(x: Array, axis: int = 0) -> tuple[Array, ...] | Array:
         >>> [row.data for row in rows]
         [array([0., 1., 2.], dtype=float32), array([3., 4., 5.], dtype=float32)]
     """
-    axis = check_axis("split", axis, x.ndim)
+    try:
+        axis = check_axis("split", axis, x.ndim)
+    except RuntimeError as e:
+        raise IndexError(str(e)) from None  # nnabla's, which looks for the number of results in the shape
     if 0 in x.shape:
         raise RuntimeError(f"split: x must not be empty, but has shape {tuple(x.shape)}.")
     return _split(x, axis, n_outputs=x.shape[axis])

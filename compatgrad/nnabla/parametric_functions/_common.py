@@ -94,7 +94,8 @@ def axis_size(function: str, inp: Any, argument: str, axis: int) -> int:
         raise TypeError(f"{function}: the input must be a Variable or an NdArray, not {type(inp).__name__}")
     shape = inp.shape
     if not (type(axis) is int or isinstance(axis, Integral)) or not -len(shape) <= axis < len(shape):
-        raise ValueError(f"{function}: {argument} is {axis!r}, but the input has the shape {shape}")
+        text = f"{function}: {argument} is {axis!r}, but the input has the shape {shape}"
+        raise getattr(np, "exceptions", np).AxisError(text)  # a ValueError, and an IndexError as nnabla's
     return shape[axis]
 
 
@@ -129,7 +130,10 @@ def dense_shapes(function: str, inp: Any, n_outmaps: Any, base_axis: int) -> tup
         return [n_outmaps], math.prod(shape[base_axis:]), n_outmaps
     outs = sizes(function, "n_outmaps", n_outmaps)
     if base_axis != len(shape):  # without axes after base_axis there is one input
-        axis_size(function, inp, "base_axis", base_axis)
+        try:
+            axis_size(function, inp, "base_axis", base_axis)
+        except IndexError as e:
+            raise RuntimeError(str(e)) from None  # as nnabla's, from its function
     return list(outs), math.prod(shape[base_axis:]), math.prod(outs)
 
 

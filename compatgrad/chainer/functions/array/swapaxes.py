@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from compatgrad.chainer.functions import _bound, _native
 from compatgrad.chainer.utils import type_check
 
@@ -27,7 +29,7 @@ class Swapaxes(_native.NativeFunction):
         (x,) = inputs
         axes = list(range(x.ndim))
         if not all(-x.ndim <= axis < x.ndim for axis in (self.axis1, self.axis2)):
-            raise IndexError(
+            raise getattr(np, "exceptions", np).AxisError(
                 f"axis1 and axis2 must be among the {x.ndim} axes of x. Actual: {self.axis1} and {self.axis2}"
             )
         axes[self.axis1], axes[self.axis2] = axes[self.axis2], axes[self.axis1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import reporter
+from compatgrad.chainer.reporter import _in_double
 from compatgrad.chainer.training import extension, util
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ class MicroAverage(extension.Extension):
         observation = trainer.observation
         if self._numerator_key not in observation or self._denominator_key not in observation:
             return
-        self._numerator += reporter.in_double(observation[self._numerator_key])
-        self._denominator += reporter.in_double(observation[self._denominator_key])
+        self._numerator += _in_double(observation[self._numerator_key])
+        self._denominator += _in_double(observation[self._denominator_key])
         if self._trigger(trainer):
             result = float(self._numerator) / self._denominator
             self._numerator = 0
