@@ -74,11 +74,11 @@ void show_to_c_library(size_t bytes) {
     }
 }
 
-// Large blocks in use have become more than they recently were: as many bytes of spans without blocks in use go back to
-// the system. Otherwise a program that goes on with larger arrays, as after a first step on one image, would keep the
-// memory of the smaller ones beside them. A loop that comes back to the smaller arrays keeps what it then needs,
-// because the large blocks do not grow any more.
-void make_up_for(size_t grown) {
+// Gives `grown` bytes of spans without blocks in use back to the system, after the large blocks in use have exceeded
+// their recent peak by as much. Otherwise a program whose arrays become larger, as after a first step on one image,
+// would keep the memory of its smaller arrays, too. A loop that alternates between smaller and larger arrays keeps the
+// spans of both, because its large blocks exceed their recent peak only once.
+void release_idle_spans(size_t grown) {
   const size_t given = shared().middle.release_idle(grown);
   if (given < grown) shared().small.release_idle(grown - given);
 }
@@ -98,7 +98,7 @@ class Allocator final : public c10::Allocator {
     } else if (bytes >= kLeast && bytes <= kMost) {
       const std::lock_guard guard(shared().lock);
       block = shared().blocks.take(bytes);
-      if (const size_t grown = shared().blocks.grown()) make_up_for(grown);
+      if (const size_t grown = shared().blocks.grown()) release_idle_spans(grown);
     }
     if (!block) return allocate_usual(bytes);
     c10::profiledCPUMemoryReporter().New(block, bytes);
