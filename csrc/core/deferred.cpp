@@ -144,7 +144,8 @@ void FunctionNode::describe_inputs(Call& call) const {
   const OpInfo* i = info();
   call.integers = i ? i->integers : Mask();
   call.floors = i && i->floors;
-  call.any_dtype = !i || i->any_dtype;
+  // Integers that an op of real numbers gets beside floats are no indices, but data that a program did not convert.
+  call.any_dtype = !i || (i->any_dtype && !i->real);
 }
 
 Vars apply_deferred(FunctionNode& f, VarsRef given) {

@@ -20,7 +20,7 @@ struct BatchNormalizationStatistics {
                            param("batch_stat", &Op::batch_stat), param("stats", &Op::stats),
                            param("rectify", &Op::rectify), param("update", &Op::update));
   }
-  static constexpr bool any_dtype = true;
+  static constexpr bool any_dtype = true, real = true;
   static constexpr Mask reuses = in_bit(0);
   static constexpr Mask optional = in_bit(1) | in_bit(2) | in_bit(3) | in_bit(4) | in_bit(5);
   Mask saves_for(c10::ArrayRef<bool>) const {

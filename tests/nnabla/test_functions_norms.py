@@ -7,6 +7,7 @@ import pytest
 
 import compatgrad.nnabla as nn
 import compatgrad.nnabla.functions as F
+import compatgrad.nnabla.parametric_functions as PF
 from compatgrad.nnabla.ext_utils import get_extension_context
 from tests.golden import nnabla_norms
 from tests.golden.nnabla_norms import CASES, GOLDEN, A, P
@@ -332,3 +333,24 @@ def test_relu_of_fused_batch_normalization_selects(record):
         y.backward(gy)
         given = x.g
     assert np.isfinite(given).all()
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "bool"])
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("batch_stat", [False, True])
+def test_batch_normalization_of_integers(dtype, fused, batch_stat):
+    """Pictures of a data iterator may be uint8; nnabla converts them."""
+    normalize = PF.fused_batch_normalization if fused else PF.batch_normalization
+    data = np.random.RandomState(0).randint(0, 5, (2, 4, 3, 3)).astype(dtype)
+    results = []
+    for given in (data, data.astype(np.float32)):
+        nn.clear_parameters()
+        x = nn.Variable.from_numpy_array(given).apply(need_grad=True)
+        y = normalize(x, batch_stat=batch_stat)
+        y.forward()
+        x.grad.zero()
+        y.backward(nn.NdArray.from_numpy_array(np.arange(data.size).reshape(data.shape)))
+        results.append([y.d.copy(), x.g.copy(), *(p.d.copy() for p in nn.get_parameters(grad_only=False).values())])
+    for found, expected in zip(*results, strict=True):
+        assert found.dtype == np.float32
+        np.testing.assert_array_equal(found, expected)
