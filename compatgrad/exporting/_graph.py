@@ -159,7 +159,7 @@ class Assembly:
             if not self.sizes.known:
                 reasons = (
                     "the number is counted from call to call, as in an optimizer's update, which belongs after the "
-                    "call; or it is computed outside, and can be passed as an input"
+                    "call; or it is computed from values of parameters; or outside, and can be passed as an input"
                 )
             raise Unfitted(f"{where} gets {_texts(given)}{self._at()}: {reasons}")
         raise ExportError(f"{where} gets {_texts(given)}{self._at()}: the code depends on the size")

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from compatgrad.core.drawing import PART as _PART
-from compatgrad.core.drawing import draw_parts as _draw_parts
+from compatgrad.core.random_numbers import PART as _PART
+from compatgrad.core.random_numbers import draw_parts as _draw_parts
 from compatgrad.nnabla import random as random
 from compatgrad.nnabla._documents import documented
 

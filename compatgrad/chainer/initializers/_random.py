@@ -9,7 +9,7 @@ import numpy
 from compatgrad.chainer import backend
 from compatgrad.chainer.initializer import Initializer, get_fans
 from compatgrad.chainer.utils import argument
-from compatgrad.core.drawing import PART, draw_parts
+from compatgrad.core.random_numbers import PART, draw_parts
 
 if TYPE_CHECKING:
     from compatgrad.chainer._array_typing import DType

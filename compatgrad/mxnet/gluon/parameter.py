@@ -13,8 +13,9 @@ from compatgrad.core.files import naming
 
 from .. import initializer
 from .. import ndarray as nd
+from ._constant import Constant
 from ._loading import all_or_nothing
-from ._parameter import Constant, DeferredInitializationError, Parameter, _fill_zero
+from ._parameter import DeferredInitializationError, Parameter, _fill_zero
 from .utils import _brief_print_list, _indent, _load, _save
 
 if TYPE_CHECKING:

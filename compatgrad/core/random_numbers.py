@@ -25,7 +25,7 @@ def draw_parts(values: np.ndarray, draw: Callable[[tuple[int, ...]], Any]) -> No
         ValueError: The result of `draw` does not broadcast to the shape that it was called with.
 
     Example:
-        >>> from compatgrad.core.drawing import draw_parts
+        >>> from compatgrad.core.random_numbers import draw_parts
         >>> values = np.empty((300, 400), np.float32)
         >>> random = np.random.RandomState(0)
         >>> draw_parts(values, lambda shape: random.normal(size=shape))
