@@ -340,7 +340,8 @@ class Exporter:
 
     def wrong_gradients(self, gm: fx.GraphModule) -> list[str]:
         """The parameters and inputs whose gradients differ between the graph and the target."""
-        found: list[str] = targets.whole(lambda: self._wrong_gradients(gm))
+        with exporting():
+            found: list[str] = targets.whole(lambda: self._wrong_gradients(gm))
         return found
 
     def _wrong_gradients(self, gm: fx.GraphModule) -> list[str]:

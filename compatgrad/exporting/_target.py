@@ -58,6 +58,7 @@ class Target:
                 raise TypeError(f"{who}: parameters[{name!r}]: expected a Variable, got {_kind(v)}")
         self.frontend: Adapter | None = None
         self.leaves_gradients = False  # whether the first run put gradients into parameters
+        self.computes = False  # whether the target itself computes nnabla's Variables that it returns
         self.records = True  # whether the run's mode records; code may choose otherwise
         self.left: Sequence[bool] = ()  # for each of `receivers`, whether it has a gradient after the last run
         # the numbers, among `receivers`, of those whose gradients `run` returns after the result
@@ -113,8 +114,7 @@ class Target:
         with modes, using_modes(recording=False, auto_forward=_C.get_mode("auto_forward")):
             result = self.target(*args, **kwargs)
             flat = _pytree.tree_leaves(result)
-            if waiting := [y for y in flat if isinstance(y, _C.DeferredVariable) and y.parent and y.data._lazy]:
-                _C.deferred_forward(waiting, False, False, None, None, None)
+            self.computes = not compute(flat)
             receivers = self.receivers(inputs)
             self.left = [has_gradient(v) for v in receivers]
             if self.returned is None:
@@ -282,6 +282,14 @@ def _end_blocks(interrupt: BaseException | None) -> None:
             with contextlib.suppress(RuntimeError):  # it still runs
                 frame.clear()
         interrupt = interrupt.__context__
+
+
+def compute(ys: Sequence[Any]) -> bool:
+    """Computes those of nnabla's Variables that wait for a `forward`; whether there were any."""
+    waiting = [y for y in ys if isinstance(y, _C.DeferredVariable) and y.parent and y.data._lazy]
+    if waiting:
+        _C.deferred_forward(waiting, False, False, None, None, None)
+    return bool(waiting)
 
 
 def whole(run: Callable[[], Any]) -> Any:

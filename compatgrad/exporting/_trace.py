@@ -346,9 +346,22 @@ def raise_readable(e: Exception, who: str) -> None:
 
 def _hint(e: BaseException) -> str:
     """What else to do about a value that functions of compatgrad itself read."""
-    names = {f.f_globals.get("__name__", "") for f, _ in traceback.walk_tb(e.__traceback__)}
-    if "compatgrad.chainer.functions.evaluation.accuracy" in names:
+    frames = [f for f, _ in traceback.walk_tb(e.__traceback__)]
+    # after `install` the modules have the originals' names
+    names = [f.f_globals.get("__name__", "").removeprefix("compatgrad.") for f in frames]
+    if "chainer.functions.evaluation.accuracy" in names:
         return ". Chainer's accuracy is computed in NumPy: set compute_accuracy = False of the Classifier"
+    if "dropout_drawn: reads values of its" in str(e):
+        return (
+            ". The mask of a dropout in a graph that was built outside comes from nnabla's generator: build the graph "
+            "in the function, where dropout takes its mask from torch's generator"
+        )
+    for frame, name in zip(frames, names, strict=True):
+        if name == "chainer.function_node" and frame.f_code.co_name == "apply":
+            return (
+                f". The forward of {type(frame.f_locals['self']).__name__} gets NumPy arrays: write the function with "
+                "chainer.functions, or as a compatgrad.FunctionNode, whose forward gets tensors"
+            )
     return ""
 
 

@@ -365,7 +365,7 @@ class _CompiledGraph(torch.nn.Module):
     def __init__(self, exporter: StepExporter, graph: fx.GraphModule, options: dict[str, Any], check: bool) -> None:
         super().__init__()
         self.graph = graph
-        self.wraps, self.places = exporter.target.frontend, exporter.places
+        self.wraps, self.places, self.computes = exporter.target.frontend, exporter.places, exporter.target.computes
         self.legacy = list(exporter.module._legacy) if isinstance(exporter.module, TorchModule) else []
         self.wrong = "" if exporter.random or not check else _wrong_gradients(exporter, self.graph)
         self.__dict__["compiled"] = torch.compile(self.graph, fullgraph=True, **options)
@@ -404,7 +404,10 @@ class _CompiledGraph(torch.nn.Module):
                 parameter.data = tensor
             if parameter.requires_grad:
                 pairs.append((variable, parameter))
-        return call_with(self, pairs, tuple(variables), {})
+        result = call_with(self, pairs, tuple(variables), {})
+        if self.computes:  # a program that called the function reads `.d` at once
+            targets.compute(_pytree.tree_leaves(result))
+        return result
 
 
 class _Outdated(Exception):

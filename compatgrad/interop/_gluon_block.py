@@ -22,6 +22,10 @@ class TorchBlock(gluon.Block):
     """A torch module as a block, whose parameters and buffers share memory with the module's."""
 
     module: torch.nn.Module
+    _not_hybrid = (
+        " A torch module has no symbols for hybridize and export: use gluon.Block and nn.Sequential for the networks "
+        "that contain it, whose other blocks may be hybrid"
+    )
 
     def __init__(self, module: torch.nn.Module, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)
@@ -44,6 +48,9 @@ class TorchBlock(gluon.Block):
         follow(t, own.data().tensor.view(t.shape))
         self._reg_params[name] = own
         return own
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.module})"
 
     def cast(self, dtype: Any) -> None:
         """Changes the dtype of the parameters and buffers that contain floating-point numbers."""

@@ -132,6 +132,16 @@ def _format_of(path: str) -> _Format:
     return wanted
 
 
+def extension(path: str, by_content: bool = False) -> str:
+    """The extension of a format in the name of a file, in lower case; "" if the name has none of a known format. With
+    `by_content`, the extension of the format that `load` finds in the file."""
+    if by_content:
+        found = _format_of(path)
+        return next(ending for ending, known in _FORMATS.items() if known is found)
+    ending = os.path.splitext(path)[1].lower()
+    return ending if ending in _FORMATS else ""
+
+
 def _zip_format(path: str) -> _Format:
     with _named_errors(path, "an archive"), zipfile.ZipFile(path) as archive:
         names = archive.namelist()

@@ -96,7 +96,8 @@ def write_like(path: _Path, like: _Path, tensors: Mapping[str, torch.Tensor], le
     """Writes a file that the framework of the file `like` loads: the same parameters with the values in `tensors`.
 
     Args:
-        path: the file to write, with the extension of `like`: .npz, .h5, .hdf5, .protobuf, .nnp or .params.
+        path: the file to write, with the extension of the format of `like`: .npz, .h5, .hdf5, .protobuf, .nnp or
+            .params; any other name if `like` has one, too.
         like: a file with the same parameters.
         tensors: tensors under the names and in the layouts of `to_torch`.
         legacy_names: True: `tensors` are in the legacy layouts under their legacy names.
@@ -152,9 +153,12 @@ def write_like(path: _Path, like: _Path, tensors: Mapping[str, torch.Tensor], le
 
 
 def _write(path: str, like: str, values: Mapping[str, torch.Tensor], incomplete: bool) -> None:
-    ending = os.path.splitext(path)[1].lower()
-    if ending != os.path.splitext(like)[1].lower():
-        raise ValueError(f"{path}: expected the extension of {like}")
+    ending, expected = files.extension(path), files.extension(like)
+    if not expected:  # Chainer's snapshots have any name, such as snapshot_iter_1000; so may the copy
+        expected = files.extension(like, by_content=True)
+        ending = ending or expected
+    if ending != expected:
+        raise ValueError(f"{path}: expected a name that ends in {expected}, the format of {like}")
     if ending == ".npz":
         if incomplete:
             raise ValueError(f"{like}: expected values for all parameters")

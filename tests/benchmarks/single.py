@@ -13,9 +13,11 @@ import argparse
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -84,20 +86,33 @@ def row(name: str, original: subprocess.Popen[str], here: subprocess.Popen[str],
     return f"| {name} | {shown(first)} | {shown(second)} | {ratio:.2f} |"
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for frontend in CALLS:
         parser.add_argument(f"--{frontend}", metavar="PYTHON", help=f"an interpreter with the real {frontend}")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="+", metavar="WORD", help="calls whose name contains one of the words")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
+    pythons = {frontend: python for frontend in CALLS if (python := getattr(options, frontend))}
+    if not pythons:
+        parser.error("expected an interpreter of an original: " + ", ".join(f"--{name} PYTHON" for name in CALLS))
+    for frontend, python in pythons.items():
+        if shutil.which(python) is None:
+            parser.error(f"--{frontend} {python}: there is no such program")
+    of_these = [name for frontend in pythons for name in CALLS[frontend]]
+    for word in options.only or ():
+        if not any(word in name for name in of_these):
+            parser.error(f"--only {word}: no call of {', '.join(pythons)} has this in its name; the calls are "
+                         f"{'; '.join(of_these)}")  # fmt: skip
     for frontend, names in CALLS.items():
-        if python := getattr(options, frontend):
+        if python := pythons.get(frontend):
+            names = tuple(name for name in names if not options.only or any(word in name for word in options.only))
+            if not names:
+                continue
             processes = start(frontend, python), start(frontend, None)
             print(f"\n| {frontend} | original | compatgrad | ratio |\n| --- | ---: | ---: | ---: |")
             for name in names:
-                if not options.only or any(word in name for word in options.only):
-                    print(row(name, *processes, options.rounds), flush=True)
+                print(row(name, *processes, options.rounds), flush=True)
             for process in processes:
                 process.kill()
 

@@ -66,6 +66,32 @@ def test_a_static_graph_that_the_function_feeds(feed, outside):
         made[1].forward()
 
 
+@pytest.mark.parametrize("given", [lambda a: a, nn.Variable.from_numpy_array])
+@pytest.mark.parametrize("auto", [False, True])
+def test_results_that_the_function_computes_have_values(given, auto):
+    """Their `.d` was zeros, and the comparison of gradients could not assign an array: a RuntimeError."""
+
+    def f(v):
+        if auto:
+            with nn.auto_forward():
+                return F.tanh(v)
+        x = nn.Variable((4, 3))
+        x.d = v
+        y = F.tanh(x)
+        y.forward()
+        return y
+
+    g = interop.compile(f, frontend="nnabla", backend="eager", dynamic=False)
+    for factor in (1, 2):
+        np.testing.assert_allclose(g(given(factor * X)).d, np.tanh(factor * X), rtol=1e-5)
+    h = interop.compile(lambda v: F.tanh(v), frontend="nnabla", backend="eager", dynamic=False)
+    x = nn.Variable((4, 3))
+    y = h(x)  # a part of a static graph, whose inputs have no values yet
+    x.d = X
+    y.forward()
+    np.testing.assert_allclose(y.d, np.tanh(X), rtol=1e-5)
+
+
 class Trainer:
     """A program's own class, whose static graph is an attribute."""
 

@@ -3,6 +3,8 @@
 import logging
 import random
 import re
+import subprocess
+import sys
 import textwrap
 
 import numpy as np
@@ -52,7 +54,9 @@ def test_a_value_is_read_by_a_function_on_arrays():
         """\
 interop.export: a value is read, but in a trace tensors have only shapes and dtypes
 (test_export_errors.py:LINE: `return Twice().apply((x,))[0]`, in compatgrad.chainer.function_node.apply).
-Return the value as an output, and select by values inside the graph (where) or outside the exported function
+Return the value as an output, and select by values inside the graph (where) or outside the exported function.
+The forward of Twice gets NumPy arrays: write the function with chainer.functions, or as a
+compatgrad.FunctionNode, whose forward gets tensors
 """,
     )
 
@@ -163,6 +167,57 @@ def test_a_value_that_a_link_of_compatgrad_reads():
     text = message(L.Classifier(L.Linear(3, 2)), X, torch.zeros(4, dtype=torch.int32)).replace("\n", " ")
     assert "(in compatgrad.chainer.links.model.classifier.forward)" in text
     assert "set compute_accuracy = False" in text
+
+
+def test_functions_in_numpy_are_named_in_programs_too():
+    """After `install` the modules have the originals' names, by which the error finds what to say."""
+    code = textwrap.dedent("""\
+        import numpy as np, compatgrad
+        compatgrad.install("chainer")
+        import chainer, chainer.functions as F, chainer.links as L
+        from compatgrad import interop
+
+        class Twice(chainer.FunctionNode):
+            def forward(self, xs):
+                return (xs[0] * 2,)
+
+        x, t = np.ones((4, 3), "f"), np.zeros(4, "i")
+        for f, *inputs in ((L.Classifier(L.Linear(3, 2)), x, t), (lambda x: F.tanh(Twice().apply((x,))[0]), x)):
+            try:
+                interop.compile(f, frontend="chainer")(*inputs)
+            except interop.ExportError as e:
+                print(e)
+        """)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, second = done.stdout.splitlines()
+    assert "in chainer.links.model.classifier.forward" in first and "set compute_accuracy = False" in first
+    assert "The forward of Twice gets NumPy arrays: write the function with chainer.functions" in second
+
+
+def test_a_dropout_of_a_graph_that_was_built_outside():
+    x = nn.Variable((4, 3))
+    y = nn.functions.dropout(x * 2)
+
+    def outside(a):
+        x.d = a
+        y.forward()
+        return y
+
+    def inside(a):
+        x = nn.Variable((4, 3))
+        x.d = a
+        y = nn.functions.dropout(x * 2)
+        y.forward()
+        return y
+
+    compiled = interop.compile(outside, frontend="nnabla", dynamic=False)
+    with pytest.raises(interop.ExportError, match="dropout in a graph that was built outside .*: build the graph in"):
+        compiled(X.numpy())
+    compiled = interop.compile(inside, frontend="nnabla", dynamic=False, backend="eager")
+    found = set()
+    for _ in range(20):
+        found.update(np.unique(np.round(compiled(X.numpy()).d / X.numpy(), 3)).tolist())
+    assert found == {0.0, 4.0}
 
 
 @pytest.mark.parametrize("frontend, f", [

@@ -179,6 +179,20 @@ def test_errors_name_the_tensor(tmp_path, capsys):
     assert "more" in capsys.readouterr().out
 
 
+def test_a_snapshot_without_an_extension_and_back(tmp_path, capsys):
+    old, new = L.Linear(3, 2), L.Linear(3, 2)
+    with open(tmp_path / "model_iter_10", "wb") as file:  # as extensions.snapshot_object does
+        chainer.serializers.save_npz(file, old)
+    torch.save({"weight": torch.full((2, 3), 7.0), "bias": torch.ones(2)}, tmp_path / "a.pt")
+    for name in ("b.npz", "model_iter_11"):
+        run(tmp_path / "a.pt", tmp_path / name, "--like", tmp_path / "model_iter_10")
+        chainer.serializers.load_npz(tmp_path / name, new)
+        assert (new.W.array == 7).all() and (new.b.array == 1).all()
+    wrong = [tmp_path / "a.pt", tmp_path / "b.h5", "--like", tmp_path / "model_iter_10"]
+    assert convert.main([str(a) for a in wrong]) == 1
+    assert "b.h5: expected a name that ends in .npz, the format of " in capsys.readouterr().err
+
+
 def test_unknown_parameters_are_kept_and_named(tmp_path, capsys):
     link = chainer.Link()
     with link.init_scope():

@@ -181,6 +181,18 @@ def test_gluons_containers_refuse_what_they_would_not_train(other):
     assert len(net) == 1
 
 
+def test_a_hybrid_block_says_why_it_takes_no_torch_module():
+    block = interop.as_gluon_block(torch.nn.Linear(3, 2))
+    assert repr(block) == "TorchBlock(Linear(in_features=3, out_features=2, bias=True))"
+    with pytest.raises(ValueError, match=r"HybridBlock, but TorchBlock\(Linear.*use gluon\.Block and nn\.Sequential"):
+        mx.gluon.nn.HybridSequential().add(block)
+    net = mx.gluon.nn.Sequential()
+    net.add(block, Dense(2))
+    net.initialize()
+    net.hybridize()
+    assert net(mx.nd.ones((4, 3))).shape == (4, 2)
+
+
 def test_optimizers_say_whose_parameters_they_got():
     with pytest.raises(ValueError, match=r"list or dict of Parameters.*parameters of interop\.as_gluon_block\(network"):
         mx.gluon.Trainer(list(torch.nn.Linear(3, 2).parameters()), "sgd")

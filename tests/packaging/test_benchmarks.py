@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.benchmarks import __main__ as bench
-from tests.benchmarks import limit, second, second_native, second_torch, steps_torch, tables
+from tests.benchmarks import limit, second, second_native, second_torch, single, steps_torch, tables
 
 
 def test_operations_and_bytes_of_a_perceptron():
@@ -240,3 +240,15 @@ def test_programs_that_differentiate_twice_run_if_they_are_named():
         (row["workload"], row["framework"], row["against"], row["target"]) for row in json.loads(done.stdout)["rows"]
     ]
     assert found == [("second sine, 1", name, "torch", 0.8) for name in ("native", "compatgrad")]
+
+
+@pytest.mark.parametrize("arguments, said", [
+    ([], "expected an interpreter of an original: --mxnet PYTHON, --nnabla PYTHON, --chainer PYTHON"),
+    (["--chainer", "/nowhere/python"], "--chainer /nowhere/python: there is no such program"),
+    (["--chainer", sys.executable, "--only", "flip", "softsign"],
+     "--only softsign: no call of chainer has this in its name; the calls are `huber_loss`; `huber_loss` of float64;"),
+])  # fmt: skip
+def test_single_calls_that_would_print_no_row_are_an_error(arguments, said, capsys):
+    with pytest.raises(SystemExit) as e:
+        single.main(arguments)
+    assert e.value.code == 2 and said in capsys.readouterr().err

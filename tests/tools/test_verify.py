@@ -315,6 +315,8 @@ def test_verify_end_to_end(tmp_path):
     arrays = np.load(out / "repro_0001.npz")
     assert np.abs(arrays["original0"] - np.tanh(arrays["input0"])).max() < 1e-6
     assert "compatgrad.ops.tanh(" in script and f"runpy.run_path({str(setup)!r})" in script
+    again = subprocess.run([sys.executable, found["reproducer"]], cwd=tmp_path, capture_output=True, text=True)
+    assert "result 0: largest difference" in again.stdout, again.stderr
 
 
 # ---- the command line ------------------------------------------------------------------------------------------------

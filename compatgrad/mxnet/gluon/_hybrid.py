@@ -97,6 +97,7 @@ class HybridBlock(Block):
             raise ValueError(
                 f"Children of HybridBlock must also be HybridBlock, but {block} has type {type(block)}. "
                 f"If you are using Sequential, please try HybridSequential instead.{advice(block, 'mxnet')}"
+                + getattr(block, "_not_hybrid", "")
             )
         super().register_child(block, name)
 

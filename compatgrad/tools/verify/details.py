@@ -120,12 +120,14 @@ _HEAD = '''\
 Made by `python -m compatgrad verify`. Prints how far this function's results are from the original's.
 """
 
+import os
+
 import numpy as np
 
 import compatgrad
 
 compatgrad.install({frontend!r}){setup}
-data = np.load({file!r})
+data = np.load(os.path.join(os.path.dirname(__file__), {file!r}))
 '''
 _TAIL = """
 for number, y in enumerate(ys):
