@@ -173,7 +173,7 @@ def test_a_value_that_a_link_of_compatgrad_reads():
 def test_a_function_that_needs_arrays(frontend, f):
     text = message(f, X.numpy(), frontend=frontend).replace("\n", " ")
     assert re.search(r"gets Variables in place of arrays \((x|data|nparr)\), and a call", text)
-    assert "Leave out what makes Variables of arrays" in text
+    assert "Do not make Variables of the arguments" in text
     with pytest.raises(Exception) as e:  # the error of a function that fails in another way is left alone
         interop.export(lambda x: F.reshape(x, (5, 5)), (X.numpy(),), frontend="chainer")
     assert not isinstance(e.value, interop.ExportError)
@@ -227,7 +227,7 @@ interop.export: frontend: expected one of compatgrad, chainer, mxnet, nnabla, go
 interop.export: parameters: expected a dict, a link or a block, got int
 interop.export: dynamic: expected names of ['x'], got 'y'
 interop.export: dynamic: input x has 2 dimensions, got dimension 2
-interop.export: dynamic: 'batch' is 4 in example input x and 2 in y; give sizes that differ different names,
+interop.export: dynamic: 'batch' is 4 in example input x and 2 in y; give different names to different sizes,
 as in dynamic=[{0: "batch"}, {0: "other"}], or fix all by dynamic=False
 interop.export: the network returns a str, but a graph returns tensors: return Variables
 interop.export: parameters and frontend are for functions; a torch module has its own
