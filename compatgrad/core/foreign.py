@@ -31,12 +31,16 @@ _PARAMETERS = {
     "torch": "a torch.nn.Parameter",
 }
 _NAMES = {"chainer": "Chainer", "mxnet": "Gluon", "nnabla": "nnabla", "torch": "torch"}
+# Classes of most attributes, which the search of all attributes at each `collect_params` passes quickly
+_SIMPLE = frozenset((bool, float, int, str, type(None)))
 
 
 def _kind(value: Any) -> tuple[str, str]:
     """The framework and the form of a network or a parameter. The form is "module", "link", "block" or "parameter", or
     empty if the value is neither a network nor a parameter."""
     cls = type(value)
+    if cls in _SIMPLE:
+        return "", ""
     if isinstance(value, torch.nn.Module):
         return "torch", "module"
     if isinstance(value, torch.nn.Parameter):

@@ -67,17 +67,20 @@ class Block:
     """
 
     _has_a_row = True  # whether `summary` prints a row for blocks of this class
+    _reg_params: dict[str, Parameter]
     _has_foreign = False  # whether an attribute may be a network or a parameter of another framework
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
-        self._empty_prefix = prefix == ""
-        self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
-        self._name = self._prefix.removesuffix("_")
-        self._scope = _BlockScope(self)
-        self._children = ObservedDict()
-        self._reg_params = {}
-        self._forward_hooks = ObservedDict()
-        self._forward_pre_hooks = ObservedDict()
+        own = self.__dict__  # `__setattr__` takes long, and a loss may be made in each forward pass
+        own["_empty_prefix"] = prefix == ""
+        own["_prefix"], own["_params"] = _BlockScope.create(prefix, params, self._alias())
+        own["_name"] = own["_prefix"].removesuffix("_")
+        own["_scope"] = _BlockScope(self)
+        own["_children"] = ObservedDict()
+        own["_reg_params"] = {}
+        own["_forward_hooks"] = ObservedDict()
+        own["_forward_pre_hooks"] = ObservedDict()
+        Changes.note()
 
     def __repr__(self):
         blocks = ((key, value) for key, value in self.__dict__.items() if isinstance(value, Block))

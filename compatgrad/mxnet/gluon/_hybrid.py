@@ -78,8 +78,7 @@ class HybridBlock(Block):
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix, params)
-        self._flags = []
-        self._backend_opts = {}
+        self.__dict__.update(_flags=[], _backend_opts={})
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Does nothing, with a UserWarning: the original's callback gets addresses of arrays in MXNet's C library."""
