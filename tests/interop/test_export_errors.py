@@ -133,7 +133,7 @@ invalid for input of size 15. With dynamic=False it is exported only for the exa
 def test_values_of_parameters_that_were_read():
     link = L.Linear(3, 2)
     assert_expected_inline(
-        re.sub(r"by [\d.e+-]+,", "by NUMBER,", message(lambda x: link(x) / np.abs(link.W.array).sum(), parameters=link)),
+        re.sub(r"by \S+,", "by NUMBER,", message(lambda x: link(x) / np.abs(link.W.array).sum(), parameters=link)),
         """\
 interop.export: output 0 of the graph differs from the network's by NUMBER, tested with other parameters than
 in the trace, and by more than rounding errors: the network reads values of its parameters or of other arrays
