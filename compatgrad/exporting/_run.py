@@ -8,7 +8,7 @@ import inspect
 import keyword
 import logging
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ import torch
 from torch import fx
 from torch.utils import _pytree
 
-from compatgrad.core.tracing import exporting
+from compatgrad.core.tracing import exporting, is_exporting
 from compatgrad.exporting import _target as targets
 from compatgrad.exporting._graph import Assembly, Unfitted
 from compatgrad.exporting._noise import Noise, doubled, noisy, wide
@@ -221,7 +221,7 @@ class Exporter:
                 _shift(state)  # `_check` cannot compare random results, and numbers that the code reads would be fixed
             drawn = _generators()
             try:
-                with self._tracing(trace), _quiet():
+                with self._tracing(trace):
                     trace.run(lambda fakes=fakes: self.target.run(fakes, self.needs, self.rebuild))
             except Exception as e:
                 raise_readable(e, self.who)
@@ -382,15 +382,14 @@ def _named_results(outputs: Any, state: Mapping[str, torch.Tensor]) -> list[tupl
     return [(name, t.detach().clone()) for name, t in pairs if isinstance(t, torch.Tensor)]
 
 
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keeps torch from printing an error of a call with tensors without values; the error is raised, too."""
-    logger = logging.getLogger("torch._subclasses.fake_tensor")
-    before, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = before
+class _Quiet(logging.Filter):
+    """Keeps torch from printing an error of a call with tensors without values; the export raises the error, too."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not is_exporting()
+
+
+logging.getLogger("torch._subclasses.fake_tensor").addFilter(_Quiet())  # a switch would also silence other threads
 
 
 def _shift(state: Mapping[str, torch.Tensor]) -> None:

@@ -81,13 +81,17 @@ struct PartialArgsort {
     if (4 * k < n && kernels::plain(x) && !x.is_cpu() && x.scalar_type() != at::kBool) {
       const auto [values, places] = at::topk(x, k + 1, a, reverse);
       // at::topk takes any of several equal elements, so its positions are right only if no two values are equal
-      if (values.narrow(a, 0, k).ne(values.narrow(a, 1, k)).all().item<bool>()) return places.narrow(a, 0, k);
+      if (values.narrow(a, 0, k).ne(values.narrow(a, 1, k)).all().item<bool>())
+        return places.narrow(a, 0, k).clone(at::MemoryFormat::Contiguous);
     }
-    return std::get<1>(at::sort(x, /*stable=*/true, a, reverse)).narrow(a, 0, k);
+    const Tensor places = std::get<1>(at::sort(x, /*stable=*/true, a, reverse));
+    // A view would keep the places of all elements in memory
+    return k == n ? places.contiguous() : places.narrow(a, 0, k).clone(at::MemoryFormat::Contiguous);
   }
   Ints result(const Tensor& x) const {
-    const int64_t a = wrap_axis(axis, x.dim()), n = x.dim() ? x.size(a) : 1;
-    TORCH_CHECK_VALUE(k >= 0 && k <= n, "partial_argsort: k must be in [0, ", n, "], the size of the axis, not ", k);
+    const int64_t a = wrap_axis(axis, x.dim()), n = x.dim() ? x.size(a) : 1, least = x.dim() ? 0 : 1;
+    TORCH_CHECK_VALUE(k >= least && k <= n, "partial_argsort: k must be in [", least, ", ", n,
+                      "], the size of the axis, not ", k);
     Ints sizes = ints(x.sizes());
     if (x.dim()) sizes[a] = k;
     return sizes;
