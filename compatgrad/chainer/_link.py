@@ -18,7 +18,7 @@ from compatgrad.chainer._link_walk import all_params
 from compatgrad.chainer.backend import get_array_types, using_device
 from compatgrad.chainer.link_hook import _thread
 from compatgrad.core.entering import entered, let_in
-from compatgrad.core.strangers import refuse
+from compatgrad.core.foreign import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

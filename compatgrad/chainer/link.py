@@ -22,7 +22,7 @@ from compatgrad.chainer._link import (
     _is_shape,  # noqa: F401  programs find it here, as in Chainer
     _Self,
 )
-from compatgrad.core import strangers
+from compatgrad.core import foreign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +92,7 @@ class Chain(Link):
         if name in self.__dict__:
             raise AttributeError(f"cannot register a new link {name}: attribute exists")
         if not isinstance(link, Link):
-            kind = type(link).__name__ + strangers.advice(link, "chainer")
+            kind = type(link).__name__ + foreign.advice(link, "chainer")
             raise TypeError(f"cannot register a non-link object as a child: {name} is a {kind}")
         with self.init_scope():
             setattr(self, name, link)
@@ -201,7 +201,7 @@ class ChainList(Link, collections.abc.MutableSequence):
 
     def __setitem__(self, index, value):
         for child in value if isinstance(index, slice) else [value]:
-            strangers.refuse(child, "chainer", f"{type(self).__name__}[{index}]")
+            foreign.refuse(child, "chainer", f"{type(self).__name__}[{index}]")
         if isinstance(index, int):
             value.name = str(index)
             self._children[index] = value
@@ -220,7 +220,7 @@ class ChainList(Link, collections.abc.MutableSequence):
 
     def insert(self, index: int, link: Link) -> None:
         """Puts a child before position `index`. Raises TypeError for a torch module or another framework's network."""
-        strangers.refuse(link, "chainer", f"{type(self).__name__}[{index}]")
+        foreign.refuse(link, "chainer", f"{type(self).__name__}[{index}]")
         if index == len(self._children):
             self._children.append(link)
             link.name = str(index)

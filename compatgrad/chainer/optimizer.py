@@ -18,7 +18,7 @@ from compatgrad.chainer._link_walk import all_params
 from compatgrad.chainer._update_rule import Hyperparameter, HyperparameterProxy, UpdateRule, _Hookable
 from compatgrad.chainer.backend import using_device
 from compatgrad.chainer.optimizer_hooks import _gradient_hook
-from compatgrad.core import notes, strangers
+from compatgrad.core import foreign, notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,7 +94,7 @@ class Optimizer:
         """Makes `link` the target, resets the counts, removes all hooks, and returns itself. Raises TypeError if `link`
         is not a Link."""
         if not isinstance(link, link_module.Link):
-            kind = type(link).__name__ + strangers.advice(link, "chainer")
+            kind = type(link).__name__ + foreign.advice(link, "chainer")
             raise TypeError(f"optimization target must be a link. Actual: {kind}")
         self.target = link
         self.t = 0

@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from compatgrad.chainer import link as _link
-from compatgrad.core import strangers
+from compatgrad.core import foreign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -136,7 +136,7 @@ class Sequential(_link.ChainList):
             i += n
         if not callable(layer):
             raise ValueError(f"All elements of the argument should be callable. But given {layer} is not callable.")
-        strangers.refuse(layer, "chainer", f"{type(self).__name__}[{i}]")
+        foreign.refuse(layer, "chainer", f"{type(self).__name__}[{i}]")
         self._layers.insert(i, layer)
         if isinstance(layer, _link.Link):
             # The child goes after the first link, not after the last link before it: Chainer numbers the children in

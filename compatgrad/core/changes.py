@@ -1,4 +1,4 @@
-"""Whether what code has read of shared objects, and keeps, may have changed."""
+"""Notes of changes to blocks, parameters and shared memory, for code that keeps what it has read of them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ __all__ = ["Changes"]
 
 
 class Changes:
-    """`last` is another object after each change of a Gluon block (of an attribute, a child or a hook) or of a
-    parameter's arrays, and after each tensor whose memory is given to other code; `arrays` only after parameters'
-    arrays have changed. Code that keeps what it has read notes one of the two before it reads, and looks again when
-    that is another object. A number could miss changes by several threads.
+    """Two objects that are replaced by new ones after changes.
+
+    `last` is replaced after each change of a Gluon block (of an attribute, a child or a hook), after each change of a
+    parameter's arrays, and when the memory of a tensor is given to other code. `arrays` is replaced only after changes
+    of parameters' arrays. Code that keeps what it reads stores `last` or `arrays` before it reads, and reads again when
+    the attribute is another object. Objects and not a counter, because two threads that add 1 at once would count one
+    change.
 
     Example:
         >>> from compatgrad.core.changes import Changes
@@ -25,7 +28,7 @@ class Changes:
 
     @staticmethod
     def note() -> None:
-        """Notes a change of other things than parameters' arrays."""
+        """Notes a change that does not concern parameters' arrays."""
         Changes.last = object()
 
     @staticmethod

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _ACTIVATIONS = ("none", "relu", "hardtanh", "leaky_relu")
-_BLOCK = 16  # channels, for which max pooling of images with channels last takes a third of the time of torch's
+_BLOCK = 16  # channels of a block: max pooling of images with channels last then takes a third of torch's time
 _MANY_ROWS = 64  # from so many rows on MKL multiplies by an ordered matrix faster than oneDNN
 
 
@@ -292,12 +292,12 @@ def dense(weight: torch.Tensor, bias: torch.Tensor | None, rows: int, rectify: b
 def dense_of_array(
     weight: torch.Tensor, bias: torch.Tensor | None, x: torch.Tensor, flat: bool, rectify: bool
 ) -> _C.Step:
-    """`dense` of the rows of an array: of its last axis, or of all axes but the first as one.
+    """`dense` for arrays with more axes than two: a row is the last axis, or all axes but the first.
 
     Args:
         weight, bias, rectify: as for `dense`.
-        x: the layer is for arrays of its shape and order of axes in memory.
-        flat: whether all axes but the first are a row.
+        x: an array of the shape and the order of axes in memory for which the layer is made.
+        flat: whether all axes but the first are one row.
 
     Returns:
         The layer: a function of x.
@@ -315,8 +315,8 @@ def dense_of_array(
     Source: `compatgrad/core/fixed_layers.py`.
     """
     rows = x.shape[0] if flat else x.shape[:-1].numel()
-    # Images whose channels are last in memory, and not only because they have one channel or pixel: the numbers of a
-    # pixel stay side by side
+    # For images with channels last the weight is put in the same order, so that the images need no copy. Images with
+    # one channel or one pixel are contiguous in both orders, and need no change of the weight.
     last = flat and x.dim() == 4 and x.is_contiguous(memory_format=torch.channels_last) and not x.is_contiguous()
     if last:
         weight = weight.unflatten(1, x.shape[1:]).permute(0, 2, 3, 1).flatten(1)
@@ -431,11 +431,11 @@ def max_pool(x: torch.Tensor, kernel: Sequence[int], stride: Sequence[int], padd
     """The maxima of windows of images.
 
     Args:
-        x: the layer is for images, (n, channels, height, width), of its shape and order of axes in memory.
+        x: images (n, channels, height, width), of the shape and the order of axes in memory that the layer is made for.
         kernel, stride, padding: two numbers each; no padding is longer than half a window.
 
     Returns:
-        The layer: a function of x. Results have the order of x.
+        The layer: a function of x. Its results have the order of axes of x.
 
     Raises:
         Nothing.

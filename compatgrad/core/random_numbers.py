@@ -13,8 +13,8 @@ PART = 1 << 16  # numbers that are drawn at a time
 def draw_parts(values: np.ndarray, draw: Callable[[tuple[int, ...]], Any]) -> None:
     """Writes random numbers into an array, part by part.
 
-    A generator that draws one number after the other gives the same numbers as in one draw. Numbers of the whole array
-    in float64 would take twice the memory of a float32 array, and leave a hole of this size in the heap.
+    A generator that draws one number after the other gives the same numbers in several draws as in one. One draw would
+    take, for its float64 numbers, twice the memory of a float32 array, and leave free memory of this size in the heap.
 
     Args:
         values: C-contiguous array of any shape and dtype, which is overwritten.

@@ -18,7 +18,7 @@ def note_shared(t: torch.Tensor, given_away: bool = True) -> None:
 
     Args:
         t: a tensor. Those that are not in main memory are not noted.
-        given_away: whether other code got the memory, which is a change (`Changes`).
+        given_away: whether other code got the memory, which is noted in `Changes`.
 
     Raises:
         NotImplementedError: the tensor has no storage, as those of sparse layouts.

@@ -1,4 +1,4 @@
-"""Whether a function runs in order to be written as a graph, and arrays of tensors that have no values then."""
+"""Whether a function is being traced, and the arrays that stand for tensors without values in a trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the rounding errors of a graph carry: whether a difference from the network is more than that.
+"""How large the rounding errors in the results of a graph are, and whether a difference from the network is larger.
 
 A sum of numbers that cancel, a division by a small difference or a deep network makes large errors of the last digits.
 Then two orders of summation differ by more than a fixed tolerance, although both are right.
@@ -18,8 +18,8 @@ __all__ = ["Noise", "doubled", "noisy", "wide"]
 
 _WIDER = dict.fromkeys((torch.float16, torch.bfloat16, torch.float32), torch.float64)
 _WIDER[torch.complex64] = torch.complex128
-_TRIES = 6  # runs with rounding errors of their own
-_FACTOR = 4.0  # by which an order of summation may be worse than all of these runs
+_TRIES = 6  # runs, each with other random rounding errors
+_FACTOR = 4.0  # the network's error may be larger than the largest of these runs by this factor
 
 Results = Sequence[tuple[str, Any]]
 
@@ -43,8 +43,8 @@ def wide(t: torch.Tensor) -> torch.Tensor:
 
 
 class _Noisy(fx.Interpreter):
-    """Runs a graph with a rounding error added to the result of each call, and to its gradient in a backward pass: as
-    far apart are the results of two orders of summation."""
+    """Runs a graph with a random rounding error added to the result of each call, and to its gradient in a backward
+    pass. Two orders of summation differ by errors of this size."""
 
     def __init__(self, gm: fx.GraphModule, generator: torch.Generator) -> None:
         super().__init__(gm, garbage_collect_values=True)
@@ -73,7 +73,7 @@ class _Noisy(fx.Interpreter):
 
 
 def noisy(gm: fx.GraphModule, generator: torch.Generator) -> Callable[..., Any]:
-    """The function of a graph with rounding errors in all of its calls."""
+    """A function that runs the graph with random rounding errors in all of its calls."""
     return _Noisy(gm, generator).run
 
 
@@ -96,7 +96,7 @@ class Noise:
                 self.largest[k] = max(self.largest[k], _distance(b, c))
 
     def explains(self, k: int, a: Any) -> bool:
-        """Whether result `k` of the network differs from the exact one no more than rounding errors do."""
+        """Whether rounding errors explain how far `a`, result `k` of the network, is from the exact result."""
         exact = self.exact[k][1]
         if a.shape != exact.shape or not (a.is_floating_point() or a.is_complex()):
             return False

@@ -8,7 +8,7 @@ import inspect
 import keyword
 import logging
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ import torch
 from torch import fx
 from torch.utils import _pytree
 
-from compatgrad.core.tracing import exporting
+from compatgrad.core.tracing import exporting, is_exporting
 from compatgrad.exporting import _target as targets
 from compatgrad.exporting._graph import Assembly, Unfitted
 from compatgrad.exporting._noise import Noise, doubled, noisy, wide
@@ -33,11 +33,11 @@ _RUNS = (5, 7, 11)
 _MORE_RUNS = (*_RUNS, 6, 8, 9, 10, 12, 13)
 _PRIMES = (17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113)
 _TAKEN = {*keyword.kwlist, *dir(builtins), "self"}
-_CLOSER = 0.2  # of the tolerance; larger differences are examined
+_CLOSER = 0.2  # part of the tolerance; differences above it are compared with rounding errors
 _TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 5e-2}
 
 
-# In texts of errors that a Variable causes where an array is expected; "O" is NumPy's dtype of objects.
+# Words in the texts of errors that a Variable causes where an array is expected; "O" is NumPy's dtype of objects.
 _WANTS_ARRAYS = ("Variable", "NDArray", "object_", "dtype object", "O != ")
 
 
@@ -131,7 +131,7 @@ class Exporter:
                 if size != x.shape[d]:
                     raise ValueError(
                         f"{self.who}: dynamic: '{symbol}' is {size} in example input {other} and {x.shape[d]} in "
-                        f"{name}; give sizes that differ different names, as in "
+                        f"{name}; give different names to different sizes, as in "
                         'dynamic=[{0: "batch"}, {0: "other"}], or fix all by dynamic=False'
                     )
                 result[-1][d % x.dim()] = symbol
@@ -160,7 +160,7 @@ class Exporter:
             with self.target.unchanged(state), targets.Undo():
                 unset = self.target.inputs_of_graphs()
                 result = self._call()
-                self.target.unset = [v for v, look in unset if targets.array_look(v) == look]
+                self.target.unset = [v for v, look in unset if targets.array_state(v) == look]
                 self.target.note_gradients()  # before Undo clears gradients that were written to arrays
                 return result
         except Exception as e:
@@ -168,9 +168,9 @@ class Exporter:
             if self._arrays and any(text in str(e) for text in _WANTS_ARRAYS):
                 raise ExportError(
                     f"{self.who}: the function gets Variables in place of arrays ({', '.join(self._arrays)}), and a "
-                    f"call that needs an array fails{place_of(e)}: {type(e).__name__}: {e}. Leave out what makes "
-                    "Variables of arrays, or write it for both (chainer.as_variable), and use the frontend's functions "
-                    "in place of NumPy's"
+                    f"call that needs an array fails{place_of(e)}: {type(e).__name__}: {e}. Do not make "
+                    "Variables of the arguments, or use chainer.as_variable, which accepts arrays and Variables; and "
+                    "use the frontend's functions in place of NumPy's"
                 ) from e
             raise
 
@@ -221,7 +221,7 @@ class Exporter:
                 _shift(state)  # `_check` cannot compare random results, and numbers that the code reads would be fixed
             drawn = _generators()
             try:
-                with self._tracing(trace), _quiet():
+                with self._tracing(trace):
                     trace.run(lambda fakes=fakes: self.target.run(fakes, self.needs, self.rebuild))
             except Exception as e:
                 raise_readable(e, self.who)
@@ -315,7 +315,8 @@ class Exporter:
 
             return results(run, shift)
 
-        # What the graph lacks shows in results the more, the more the parameters change; rounding errors do not.
+        # The larger the change of the parameters, the larger is the difference if the graph contains a value as a fixed
+        # number; rounding errors stay the same.
         for shift in (_shift_far, _shift):
             far, own = results(self._call, shift), results(graph, shift)
             if shift is _shift_far and not all(bool(t.isfinite().all()) for _, t in far):
@@ -382,15 +383,14 @@ def _named_results(outputs: Any, state: Mapping[str, torch.Tensor]) -> list[tupl
     return [(name, t.detach().clone()) for name, t in pairs if isinstance(t, torch.Tensor)]
 
 
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keeps torch from printing an error of a call for tensors without values: the error itself is raised."""
-    logger = logging.getLogger("torch._subclasses.fake_tensor")
-    before, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = before
+class _Quiet(logging.Filter):
+    """Keeps torch from printing an error of a call with tensors without values; the export raises the error, too."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not is_exporting()
+
+
+logging.getLogger("torch._subclasses.fake_tensor").addFilter(_Quiet())  # a switch would also silence other threads
 
 
 def _shift(state: Mapping[str, torch.Tensor]) -> None:

@@ -83,7 +83,7 @@ class StepExporter(Exporter):
             if not any(isinstance(y, torch.Tensor) for y in _pytree.tree_leaves(result)):
                 raise ExportError(
                     f"{self.who}: the function returns no Variable and leaves no gradients, so that a graph would "
-                    "compute nothing: return what it computes"
+                    "compute nothing: return the Variables that it computes"
                 )
             return result
         if True in self.marked:
@@ -135,8 +135,8 @@ class StepExporter(Exporter):
         return any(g is None for g in self._gradients_from(_FIRST, state))
 
     _no_inputs = (
-        "a call needs a tensor, an array or a Variable among its arguments, found none; what the function takes from "
-        "elsewhere is fixed in the graph, so pass what changes"
+        "a call needs a tensor, an array or a Variable among its arguments, found none; values that the function "
+        "takes from elsewhere are fixed in the graph, so pass what changes as an argument"
     )
 
     def left_out(self) -> str:

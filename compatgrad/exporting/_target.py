@@ -128,10 +128,10 @@ class Target:
         return own + [v for v, is_receiver in zip(inputs, self.receiving, strict=True) if is_receiver]
 
     def inputs_of_graphs(self) -> list[tuple[Any, Any]]:
-        """The inputs of static graphs that were built outside the target, with looks of their arrays."""
+        """The inputs of static graphs that were built outside the target, and for each its `array_state`."""
         found = static_graph([v for v in outside(self.target) if isinstance(v, _C.DeferredVariable) and v.parent])
         known = {id(v) for v in self.variables()}
-        return [(v, array_look(v)) for v in found if not (v.parent or v.need_grad or id(v) in known)]
+        return [(v, array_state(v)) for v in found if not (v.parent or v.need_grad or id(v) in known)]
 
     def note_gradients(self) -> None:
         """Notes whether there are gradients, after a run without gradients before it."""
@@ -387,7 +387,7 @@ def _plain_attributes(x: Any) -> list[Any]:
 
 
 def static_graph(found: Sequence[Any]) -> list[Any]:
-    """The Variables of nnabla's static graphs that end in some of the Variables `found`."""
+    """The Variables of nnabla's static graphs whose outputs are among the Variables `found`."""
     todo = [v for v in found if isinstance(v, _C.DeferredVariable)]
     seen = {id(v): v for v in todo}
     while todo:
@@ -398,14 +398,14 @@ def static_graph(found: Sequence[Any]) -> list[Any]:
     return list(seen.values())
 
 
-def array_look(v: Any) -> tuple[Any, int]:
-    """Changes if the Variable gets another array or other values."""
+def array_state(v: Any) -> tuple[Any, int]:
+    """The array of a Variable and how often it was changed; these differ after a change of the array or its values."""
     return v.data, v.data.modification_count
 
 
 def kept_array(v: Any) -> Callable[[], None]:
-    """A function that gives a Variable of a static graph the array and the values that it has now: a trace leaves
-    tensors without values there."""
+    """A function that restores the array and the values that a Variable of a static graph has now. A trace needs it,
+    because it leaves tensors without values in the Variable."""
     array, number = v.data, v.data._filling
     if number is not None:
 
@@ -415,7 +415,7 @@ def kept_array(v: Any) -> Callable[[], None]:
 
         return fill_again
     t = array.tensor
-    values = t.clone() if v.parent is None else t  # the graph computes the others again
+    values = t.clone() if v.parent is None else t  # values of other Variables are computed again by the graph
 
     def give_back() -> None:
         v.data = array

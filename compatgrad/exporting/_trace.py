@@ -345,7 +345,7 @@ def raise_readable(e: Exception, who: str) -> None:
 
 
 def _hint(e: BaseException) -> str:
-    """What else to do about a value that functions of compatgrad itself read."""
+    """Further advice in the error for a value that one of compatgrad's own functions reads; empty if there is none."""
     frames = [f for f, _ in traceback.walk_tb(e.__traceback__)]
     # after `install` the modules have the originals' names
     names = [f.f_globals.get("__name__", "").removeprefix("compatgrad.") for f in frames]

@@ -9,7 +9,7 @@ import torch
 from torch.utils import _pytree
 
 from compatgrad import _C
-from compatgrad.core import bridge, strangers
+from compatgrad.core import bridge, foreign
 from compatgrad.core.adapters import FRONTENDS, Adapter, frontend_of
 from compatgrad.core.crossing import refuse_transforms
 from compatgrad.core.shared_memory import note_shared
@@ -265,7 +265,7 @@ def as_torch_module(
             target(*(own.variable(t.detach(), False) if isinstance(t, torch.Tensor) else t for t in example_inputs))
     given = own.parameters(target) if parameters is None else parameters.items()
     module = TorchModule(target, own, [(name.replace("/", "."), p) for name, p in given])
-    effect = "get gradients, but the torch module's parameters() and state_dict() do not contain"
+    effect = "get gradients, but are not in the torch module's parameters() and state_dict()"
     for holder in _holders(target):
-        strangers.warn_of(holder, own.name, module.parameters(), effect)
+        foreign.warn_of(holder, own.name, module.parameters(), effect)
     return module

@@ -183,8 +183,8 @@ class Reader:
 
 
 def _read_dense(r: Reader) -> Stored | None:
-    """A dense array with elements, read at once; None, with the stream where it was, for another array or one with a
-    fault, which `_read_array` reads number by number."""
+    """A dense array that has elements, whose header is read in one call. None for other arrays and damaged ones, with
+    the stream at its old position: `_read_array` then reads the header number by number, and says what is wrong."""
     head = r.stream.read(12)
     magic, flag, ndim = struct.unpack("<IIi", head) if len(head) == 12 else (0, 0, 0)
     if magic in (V2_MAGIC, V3_MAGIC) and flag == 0 and 0 < ndim <= MAX_DIMS:
@@ -383,7 +383,7 @@ def _read_head(r: Reader) -> int:
         if magic == LIST_MAGIC and n * 4 <= r.size - 24:
             r.at = 24
             return int(n)
-    r.stream.seek(0)  # there is a fault, which is found number by number
+    r.stream.seek(0)  # the file is damaged: reading number by number finds what is wrong
     magic = r.number("Q", "the magic number")
     if magic != LIST_MAGIC:
         raise r.error(f"expected the magic number {LIST_MAGIC:#x}, found {magic:#x}; is this a .params file?")

@@ -29,7 +29,7 @@ class TorchBlock(gluon.Block):
 
     def __init__(self, module: torch.nn.Module, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)
-        self.__dict__["module"] = module  # its parameters are this block's
+        self.__dict__["module"] = module  # not by __setattr__, which would report the module
         self._pairs = [(self._own(path, p, p.requires_grad), p) for path, p in module.named_parameters()]
         state = module.state_dict()
         self._kept = [(self._own(path, t, False), t) for path, t in module.named_buffers() if path in state]

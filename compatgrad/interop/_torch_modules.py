@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch.nn.parameter import is_lazy
 
+from compatgrad.core.foreign import advice, warn_of
 from compatgrad.core.shared_memory import note_shared
-from compatgrad.core.strangers import advice, warn_of
 from compatgrad.exporting.module import TorchModule
 
 __all__ = ["check_module", "follow"]

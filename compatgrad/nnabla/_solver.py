@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from compatgrad import _C
-from compatgrad.core.strangers import advice
+from compatgrad.core.foreign import advice
 
 from . import _solver_files
 from ._solver_files import SolverState

@@ -188,7 +188,6 @@ __all__ = [
     "istft",
     "layer_normalization",
     "layer_normalization_grad",
-    "leading",
     "leaky_relu",
     "leaky_relu_grad",
     "less",
@@ -268,6 +267,7 @@ __all__ = [
     "pad",
     "pad_packed_sequence",
     "pad_sequence",
+    "partial_argsort",
     "peephole_cell",
     "peephole_cell_grad",
     "peephole_output",
@@ -1866,15 +1866,6 @@ def layer_normalization_grad(
         eps: float; as in layer_normalization
     """
 
-def leading(x0: _Input, /, k: int, axis: int = -1, reverse: bool = False) -> _Variable:
-    """The positions of the first k elements in sorted order along an axis; equal elements keep their order.
-
-    Args:
-        k: int
-        axis: int
-        reverse: bool; largest first
-    """
-
 def leaky_relu(x0: _Input, /, slope: float = 0.2) -> _Variable:
     """x where x > 0, else slope * x.
 
@@ -2484,6 +2475,15 @@ def pad_sequence(tensors: Sequence[_Input], /, length: int | None = None, value:
     Args:
         length: int or None
         value: number
+    """
+
+def partial_argsort(x0: _Input, /, k: int, axis: int = -1, reverse: bool = False) -> _Variable:
+    """The positions of the first k elements in sorted order along an axis; equal elements keep their order.
+
+    Args:
+        k: int
+        axis: int
+        reverse: bool; largest first
     """
 
 def peephole_cell(x0: _Input, x1: _Input, x2: _Input, x3: _Input, /) -> tuple[_Variable, ...]:

@@ -78,7 +78,7 @@ _OWN = {
     ("batch_normalization_late", "moving_var"): "tensor of gamma's shape that is updated in place",
     ("batch_normalization_statistics", "batch_stat"): "use the statistics of x, else the running ones",
     ("border_coordinate_grad", "size"): "as in border_coordinate",
-    ("leading", "reverse"): "largest first",
+    ("partial_argsort", "reverse"): "largest first",
     ("one_hot", "shape"): "the sizes of the axes that the positions refer to",
     ("pad", "value"): "the number with which x is padded",
     ("sample_grid", "axis"): "the grid's axis of coordinates, 1 or -1",

@@ -1,4 +1,4 @@
-// The ways back from the positions of maxima (kernels/pooling.h).
+// Gradients of max pooling, computed from the positions of the maxima (kernels/pooling.h).
 #include <algorithm>
 #include <bit>
 #include <cstring>

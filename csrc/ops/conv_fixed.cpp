@@ -7,8 +7,8 @@
 namespace cg {
 
 const char* fixed_way(const Placement& p, at::IntArrayRef filters, at::IntArrayRef images) {
-  constexpr int64_t kFewPlaces = 2, kLargeFilters = 1 << 16;  // for which products of rows are faster than `direct`
-  constexpr double kMostChannelwise = 640'000;  // products of a convolution of single channels, from which oneDNN is
+  constexpr int64_t kFewPlaces = 2, kLargeFilters = 1 << 16;  // with these products of rows are faster
+  constexpr double kMostChannelwise = 640'000;  // products of a depthwise convolution; from these on oneDNN is faster
   if (tiles_gain(p, filters, images)) return "tiles";
   kernels::Direct d{};
   d.batch = images[0], d.out = filters[0], d.in = filters[1];
@@ -24,7 +24,7 @@ const char* fixed_way(const Placement& p, at::IntArrayRef filters, at::IntArrayR
   if (!direct) return "oneDNN";
   const double products = static_cast<double>(places) * numbers;
   if (p.groups > 1) return d.in == 1 && d.out == images[1] && products < kMostChannelwise ? "direct" : "oneDNN";
-  // Nanoseconds
+  // Estimated times in nanoseconds
   const double by_loops = kernels::direct_time(d), by_onednn = 33e3 + products / 83, by_rows = 5e3 + products / 68;
   if (rows && by_rows < std::min(by_loops, by_onednn)) return "rows";
   return by_loops <= by_onednn ? "direct" : "oneDNN";

@@ -24,8 +24,8 @@ bool is_one_number(const at::Tensor& x) {
     if (x.size(i) > 1 && x.stride(i) != 0) return false;
   return true;
 }
-// How many numbers of x lie side by side, if such rows follow each other at equal distances; otherwise 0. Of short rows
-// ATen takes less time.
+// How many numbers of x are adjacent in memory, if such rows begin at equal distances (`pitch`); otherwise 0. Also 0
+// for rows of less than 16 numbers, for which ATen takes less time.
 int64_t row_of(const at::Tensor& x, int64_t& pitch) {
   int64_t row = 1, i = x.dim();
   for (; i > 0 && (x.size(i - 1) == 1 || x.stride(i - 1) == row); --i) row *= x.size(i - 1);

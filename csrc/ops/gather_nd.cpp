@@ -37,7 +37,8 @@ T rows_of(const char* op, const T& t, const Ints& sizes) {
 }
 
 // Calls f(place, row) for each position that the indices name, if these are ordinary numbers in main memory and in
-// range; false: ATen has to compute, and raises the error. ATen compares and adds in a dozen calls.
+// range. Returns false otherwise: then ATen has to compute, and raises the error. These loops replace a dozen of ATen's
+// calls, which compare and add indices.
 template <class F>
 bool each_row(const Tensor& t, at::IntArrayRef sizes, F&& f) {
   if (t.scalar_type() != at::kLong || !t.device().is_cpu() || !kernels::plain(t) || !t.is_contiguous()) return false;

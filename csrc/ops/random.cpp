@@ -93,9 +93,9 @@ CG_INLINE float unit(uint32_t word) {
 CG_SIMD void scale_words(int64_t n, const uint32_t* __restrict words, float low, float high, float* __restrict to) {
   for (int64_t i = 0; i < n; ++i) to[i] = unit(words[i]) * (high - low) + low;
 }
-// As std::normal_distribution<float> does: a point of the unit circle gives two numbers. The library looks at one point
-// at a time, and the processor cannot foresee which lie outside the circle; these loops have no such jumps. They draw
-// no more points than are needed if all lie inside, so that the generator ends where the library leaves it.
+// The numbers of std::normal_distribution<float>: a point inside the unit circle gives two numbers. The library tests
+// one point at a time, and the processor mispredicts the branch for points outside the circle; these loops have no such
+// branch. They draw no more points than are needed if all lie inside, so that the generator ends in the same state.
 void fill_normal(Mt& g, int64_t n, float mean, float deviation, float* to) {
   constexpr int64_t room = 512;
   uint32_t words[2 * room];

@@ -112,7 +112,8 @@ struct Repeat {
     return std::make_tuple(required("repeats", &Repeat::repeats), param("axis", &Repeat::axis));
   }
   static constexpr Mask saves = 0;
-  // As tiles of a new axis behind the repeated one; an undefined tensor if ATen has to repeat.
+  // The repetitions, computed as tiles along a new axis after the repeated axis; an undefined tensor if ATen has to
+  // repeat.
   Tensor tiled(const Tensor& x) const {
     if (!few::ordinary(x) || !few::nobody_watches() || (axis && (*axis >= x.dim() || *axis < -x.dim()))) return {};
     Ints sizes = axis ? ints(x.sizes()) : Ints{x.numel()};

@@ -1,4 +1,4 @@
-"""Times single calls beside the originals, which take turns:
+"""Times single calls of compatgrad and of the originals, in turns:
 
     python -m tests.benchmarks.single [--chainer PYTHON] [--nnabla PYTHON] [--mxnet PYTHON] [--rounds N]
                                       [--only WORD...]
@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# The calls, as the programs `single_*` name them: of a million float32 numbers, where the name says nothing else.
+# The names of the calls in the programs `single_*`. A call works on a million float32 numbers unless its name says
+# otherwise.
 CALLS = {
     "mxnet": (
         "`Activation` of type softrelu", "`Activation` of type softrelu, forward and backward",

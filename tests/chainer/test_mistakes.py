@@ -14,7 +14,7 @@ X = np.ones((2, 3), np.float32)
     lambda x: F.transpose(x, (0, 2)), lambda x: x.transpose(0, 2), lambda x: F.swapaxes(x, 0, 5),
     lambda x: F.repeat(x, 2, 5), lambda x: F.normalize(x, axis=5),
 ])  # fmt: skip
-def test_an_axis_that_is_not_there(call):
+def test_an_axis_out_of_range(call):
     """NumPy's AxisError, as in Chainer: a ValueError and an IndexError."""
     x = chainer.Variable(X)
     for error in (ValueError, IndexError, getattr(np, "exceptions", np).AxisError):

@@ -28,6 +28,6 @@ def variable(*shape):
     (lambda: F.add2(variable(2), None), AssertionError, "add2: x1: expected a Variable"),
     (lambda: PF.affine(np.ones((4, 3)), 2), AssertionError, "affine: x: expected a Variable"),
 ])  # fmt: skip
-def test_a_mistake(call, error, text):
+def test_mistakes_raise_the_exceptions_of_nnabla(call, error, text):
     with pytest.raises(error, match=text):
         call()

@@ -86,7 +86,7 @@ def sort(x, axis=-1, reverse=False, with_index=False, only_index=False):
     return outputs(np.take_along_axis(x, order, axis), order, with_index, only_index)
 
 
-def leading(x, k, axis=-1, reverse=False):
+def partial_argsort(x, k, axis=-1, reverse=False):
     return np.take(sort(x, axis, reverse, only_index=True), range(k), axis)
 
 
@@ -246,7 +246,7 @@ ARRAYS = [
         for axis, reverse, w, o in ((-1, False, True, False), (0, True, False, False), (1, True, True, True))
     ),
     *(
-        sample("leading", leading, A(*shape), k=k, axis=axis, reverse=reverse)
+        sample("partial_argsort", partial_argsort, A(*shape), k=k, axis=axis, reverse=reverse)
         for shape, k, axis, reverse in (((3, 4), 4, -1, False), ((2, 9), 2, -1, True), ((40, 2), 3, 0, False))
     ),
     *(

@@ -40,15 +40,25 @@ def test_first_elements_in_sorted_order(shape, axis, dtype):
     for reverse in (False, True):
         order = torch.sort(x, stable=True, dim=axis, descending=reverse)[1]
         for k in (0, 1, 5, shape[axis]):
-            got = ops.leading(x, k=k, axis=axis, reverse=reverse).tensor
+            got = ops.partial_argsort(x, k=k, axis=axis, reverse=reverse).tensor
             assert torch.equal(got, order.narrow(axis, 0, k))
+            assert got.is_contiguous()
+            assert got.untyped_storage().nbytes() == got.nbytes  # those of the other elements are not kept
     with pytest.raises(ValueError, match="k must be in"):
-        ops.leading(x, k=shape[axis] + 1, axis=axis)
+        ops.partial_argsort(x, k=shape[axis] + 1, axis=axis)
 
 
 def test_first_elements_of_numbers_that_rise():
-    got = ops.leading(torch.arange(70_000.0), k=600, reverse=True).tensor
+    got = ops.partial_argsort(torch.arange(70_000.0), k=600, reverse=True).tensor
     assert torch.equal(got, torch.arange(69_999, 69_399, -1))
+
+
+def test_the_first_element_of_a_number():
+    for reverse in (False, True):
+        assert torch.equal(ops.partial_argsort(torch.tensor(3.0), k=1, reverse=reverse).tensor, torch.tensor(0))
+    for k in (0, 2):
+        with pytest.raises(ValueError, match=r"k must be in \[1, 1\]"):
+            ops.partial_argsort(torch.tensor(3.0), k=k)
 
 
 CONDITIONS = [torch.bool, torch.uint8, torch.int16, torch.int32, torch.int64, torch.float16, *DTYPES]

@@ -12,11 +12,11 @@ from compatgrad import _C
 from compatgrad.core.changes import Changes
 from compatgrad.core.entering import entered, let_in
 from compatgrad.core.files import naming
-from compatgrad.core.strangers import may_be_stranger, refuse, warn_of
+from compatgrad.core.foreign import may_be_foreign, refuse, warn_of
 
 from .._frontend import as_np_ndarrays, fe
 from ..util import is_np_array
-from ._changes import NotedDict
+from ._changes import ObservedDict
 from ._loading import all_or_nothing
 from ._model_file import load_model, save_model
 from ._scope import _BlockScope, _state
@@ -68,7 +68,7 @@ class Block:
 
     _has_a_row = True  # whether `summary` prints a row for blocks of this class
     _reg_params: dict[str, Parameter]
-    _strangers = False  # whether an attribute may be a network or a parameter of another framework
+    _has_foreign = False  # whether an attribute may be a network or a parameter of another framework
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         own = self.__dict__  # `__setattr__` takes long, and a loss may be made in each forward pass
@@ -76,10 +76,10 @@ class Block:
         own["_prefix"], own["_params"] = _BlockScope.create(prefix, params, self._alias())
         own["_name"] = own["_prefix"].removesuffix("_")
         own["_scope"] = _BlockScope(self)
-        own["_children"] = NotedDict()
+        own["_children"] = ObservedDict()
         own["_reg_params"] = {}
-        own["_forward_hooks"] = NotedDict()
-        own["_forward_pre_hooks"] = NotedDict()
+        own["_forward_hooks"] = ObservedDict()
+        own["_forward_pre_hooks"] = ObservedDict()
         Changes.note()
 
     def __repr__(self):
@@ -102,8 +102,8 @@ class Block:
                 "blocks, please set 'params' at Block construction instead."
             )
             self._reg_params[name] = value
-        elif value.__class__ not in _PLAIN and may_be_stranger(value):
-            self.__dict__["_strangers"] = True
+        elif value.__class__ not in _PLAIN and may_be_foreign(value):
+            self.__dict__["_has_foreign"] = True
         object.__setattr__(self, name, value)
         Changes.note()
 
@@ -161,9 +161,10 @@ class Block:
                 found.update(child.collect_params(pattern.pattern if pattern else None))
 
     def _warn_of_unregistered(self):
-        """Warns of blocks in lists and dicts that are attributes, and of other frameworks' networks: they are not
+        """Warns of blocks in attributes that are lists or dicts, and of other frameworks' networks, because neither are
         registered."""
-        if not self._strangers and not _C.has_containers(self.__dict__, _PLAIN, _OWN):  # quick, and so for most blocks
+        # Most blocks return here: the parameters are collected only for blocks that may need a warning
+        if not self._has_foreign and not _C.has_containers(self.__dict__, _PLAIN, _OWN):
             return
         parameters = self._collect_params_with_prefix().values()
         attributes = {key: value for key, value in self.__dict__.items() if key not in _OWN}

@@ -12,7 +12,7 @@ from torch.utils import _pytree
 from compatgrad import _C
 from compatgrad.core import notes
 from compatgrad.core.crossing import to
-from compatgrad.core.strangers import advice
+from compatgrad.core.foreign import advice
 
 from .. import autograd, context, symbol
 from .. import ndarray as nd

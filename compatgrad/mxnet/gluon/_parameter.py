@@ -16,7 +16,7 @@ from .. import numpy as mx_np
 from ..base import MXNetError, mx_real_t
 from ..context import Context
 from ..util import is_np_array, is_np_shape
-from ._changes import NotedList
+from ._changes import ObservedList
 from .utils import shape_is_known
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class DeferredInitializationError(MXNetError):
     """
 
 
-def _noted(arrays):
-    return arrays if arrays is None or isinstance(arrays, NotedList) else NotedList(arrays)
+def _observed(arrays):
+    return arrays if arrays is None or isinstance(arrays, ObservedList) else ObservedList(arrays)
 
 
 def _as_list(ctx):
@@ -131,7 +131,7 @@ class Parameter:
 
     @_data.setter
     def _data(self, arrays):
-        self._arrays = arrays = _noted(arrays)
+        self._arrays = arrays = _observed(arrays)
         # [NDArray] where there is one context: layers read it without a call of `data`. It is the same list, because
         # programs replace the array in `_data`.
         self._one = _NONE
@@ -147,7 +147,7 @@ class Parameter:
 
     @_grad.setter
     def _grad(self, gradients):
-        self._gradients = _noted(gradients)
+        self._gradients = _observed(gradients)
         Changes.note_arrays()
 
     @property

@@ -24,7 +24,7 @@ from compatgrad.core.shared_memory import is_shared
 from .. import ndarray as nd
 from ..symbol._growth import moderate
 from ..symbol._inference import Program, compiled
-from ._changes import NotedDict
+from ._changes import ObservedDict
 from ._scope import _state
 
 _WISH = os.environ.get("COMPATGRAD_PLANS", "1")
@@ -128,7 +128,7 @@ class _State:
             if any(method.__module__ not in _OWN for method in (type(b).forward, type(b).__call__)):
                 return False
             for container in (b._children, b._forward_hooks, b._forward_pre_hooks):
-                if type(container) is not NotedDict:
+                if type(container) is not ObservedDict:
                     return False
         return True
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from compatgrad import _C
-from compatgrad.core import strangers
+from compatgrad.core import foreign
 from compatgrad.core.changes import Changes
 from compatgrad.core.files import replacing
 
@@ -65,10 +65,10 @@ class Trainer:
             params = [params[key] for key in sorted(params.keys())]
         expected = "First argument must be a list or dict of Parameters, got"
         if not isinstance(params, (list, tuple)):
-            raise ValueError(f"{expected} {type(params)}{strangers.advice(params, 'mxnet')}.")
+            raise ValueError(f"{expected} {type(params)}{foreign.advice(params, 'mxnet')}.")
         for param in params:
             if not isinstance(param, Parameter):
-                raise ValueError(f"{expected} list of {type(param)}{strangers.advice(param, 'mxnet')}.")
+                raise ValueError(f"{expected} list of {type(param)}{foreign.advice(param, 'mxnet')}.")
         self._params = list(params)
         self._param2idx = {param.name: i for i, param in enumerate(params)}
         for param in params:

@@ -51,7 +51,7 @@ def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"
     n = x.shape[axis]
     if k > n:
         raise MXNetError(f"topk: k must not be larger than {n}, the size of the axis, got k={k}")
-    index = op.leading(x, k=k if k > 0 else n, axis=axis, reverse=not is_ascend).tensor
+    index = op.partial_argsort(x, k=k if k > 0 else n, axis=axis, reverse=not is_ascend).tensor
     if ret_typ == "mask":
         return constant(torch.zeros_like(x.tensor).scatter_(axis, index, 1).reshape(data.shape), data)
     places = None if ret_typ == "value" else constant(index.to(torch_dtype(dtype, "topk: dtype")), data)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
-from compatgrad.core import strangers
+from compatgrad.core import foreign
 
 from .. import parameter
 from ..variable import Variable
@@ -160,8 +160,8 @@ class Module:
                     found[key] = param
         if outermost:
             for module in _all_modules(self):
-                effect = "get_parameters() does not contain: a solver does not train them, save_parameters misses them"
-                strangers.warn_of(module, "nnabla", found.values(), effect)
+                effect = "get_parameters() does not contain: solvers and save_parameters miss them"
+                foreign.warn_of(module, "nnabla", found.values(), effect)
         return found
 
     def set_parameter(self, key: str, param: Variable, raise_if_missing: bool = False) -> None:

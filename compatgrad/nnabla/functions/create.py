@@ -70,7 +70,9 @@ def arange(start: float, stop: float, step: float = 1) -> Variable:
     last, parts = np.float32(stop), [np.empty(0, np.float32)]
     if float(start).is_integer() and float(step).is_integer() and max(abs(start), abs(last), abs(step)) < 1 << 23:
         end = float(last) if (float(last) - start) * step > 0 else start
-        return made_of(torch.arange(start, end, step, dtype=torch.float32))  # the same, because all sums are exact
+        return made_of(
+            torch.arange(start, end, step, dtype=torch.float32)
+        )  # the same numbers as by repeated addition, because all sums are exact
     value, count = np.float32(start), int(min(max((stop - start) / step, 0), 1 << 16)) + 1
     while value > last if step < 0 else value < last:
         part = np.full(count, step, np.float32)

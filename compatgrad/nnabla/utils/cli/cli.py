@@ -7,7 +7,7 @@ import sys
 import traceback
 from typing import Any
 
-if not __package__:  # run by its path, as programs do that call `python cli.__file__`
+if not __package__:  # the file runs as a script, as in programs that call `python cli.__file__`
     sys.path.pop(0)  # this folder, whose `profile` would hide Python's own
 
 from compatgrad.nnabla._version import __build_number__, __version__

@@ -1,4 +1,7 @@
-"""Networks and parameters of one framework inside a network of another, whose optimizers and files miss them."""
+"""Foreign networks and parameters: those of one framework that are attributes or parts of another framework's network.
+
+The optimizers and files of the outer network's framework miss them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from compatgrad import _C
 from compatgrad.core.adapters import frontend_of
 from compatgrad.core.lines import OWN
 
-__all__ = ["advice", "may_be_stranger", "refuse", "strangers", "warn_of"]
+__all__ = ["advice", "may_be_foreign", "refuse", "foreign_attributes", "warn_of"]
 
 _WRAPPERS = {
     "chainer": "interop.as_chainer_link({})",
@@ -33,8 +36,8 @@ _SIMPLE = frozenset((bool, float, int, str, type(None)))
 
 
 def _kind(value: Any) -> tuple[str, str]:
-    """The framework and the form of a network or a parameter: "module", "link", "block" or "parameter"; of anything
-    else the form is empty."""
+    """The framework and the form of a network or a parameter. The form is "module", "link", "block" or "parameter", or
+    empty if the value is neither a network nor a parameter."""
     cls = type(value)
     if cls in _SIMPLE:
         return "", ""
@@ -44,7 +47,7 @@ def _kind(value: Any) -> tuple[str, str]:
         return "torch", "parameter"
     if issubclass(cls, type):
         return "", ""
-    # the attributes of the class, because an object may have a `__getattr__` that answers everything
+    # The attributes of the class are looked at, because an object may have a `__getattr__` that answers to every name
     if hasattr(cls, "namedparams"):
         return "chainer", "link"
     if hasattr(cls, "_collect_params_with_prefix"):
@@ -61,31 +64,31 @@ def _kind(value: Any) -> tuple[str, str]:
     return "", ""
 
 
-def may_be_stranger(value: Any) -> bool:
+def may_be_foreign(value: Any) -> bool:
     """Whether a value that is no network of Gluon may be a network or a parameter of another framework.
 
     Args:
         value: anything.
 
     Returns:
-        False if `strangers` surely does not find it as an attribute.
+        False if `foreign_attributes` certainly does not report the value as an attribute.
 
     Raises:
         TypeError: the argument is missing.
 
     Example:
         >>> import torch
-        >>> from compatgrad.core.strangers import may_be_stranger
-        >>> may_be_stranger(torch.nn.ReLU()), may_be_stranger(3)
+        >>> from compatgrad.core.foreign import may_be_foreign
+        >>> may_be_foreign(torch.nn.ReLU()), may_be_foreign(3)
         (True, False)
 
-    Source: `compatgrad/core/strangers.py`.
+    Source: `compatgrad/core/foreign.py`.
     """
     return bool(_kind(value)[1])
 
 
 def _trained(value: Any, framework: str, form: str) -> list[Any]:
-    """The parameters that an optimizer would train."""
+    """The parameters of a network or a parameter that an optimizer would train."""
     found: Iterable[Any]
     if form == "parameter":
         found = [value]
@@ -103,7 +106,7 @@ def _trained(value: Any, framework: str, form: str) -> list[Any]:
 
 
 def _address(parameter: Any) -> int | None:
-    """Where the values of a parameter are; None before it has any."""
+    """The address of the values of a parameter; None before the parameter has values."""
     if isinstance(parameter, _C.DeferredVariable):
         parameter = parameter.data.read()
     elif hasattr(parameter, "list_data"):
@@ -117,8 +120,8 @@ def _address(parameter: Any) -> int | None:
 
 
 def _of(value: Any, own: str) -> tuple[str, str]:
-    """What a network or a parameter of another framework is that has something to train, and what a network of `own`
-    takes in its place; otherwise empty texts."""
+    """What `value` is, and what a network of `own` takes in its place, if `value` is a network or a parameter of
+    another framework and has parameters to train; otherwise two empty texts."""
     framework, form = _kind(value)
     if not form or framework == own or not _trained(value, framework, form):
         return "", ""
@@ -132,7 +135,7 @@ def _of(value: Any, own: str) -> tuple[str, str]:
     return name, _WRAPPERS[own].format(f"interop.as_torch_module({form}{rest})")
 
 
-def _strangers_in(value: Any, own: str) -> Iterator[tuple[Any, str, str]]:
+def _foreign_in(value: Any, own: str) -> Iterator[tuple[Any, str, str]]:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
     if inner is None:
         what, instead = _of(value, own)
@@ -140,16 +143,16 @@ def _strangers_in(value: Any, own: str) -> Iterator[tuple[Any, str, str]]:
             yield value, what, instead
     else:
         for x in list(inner):
-            yield from _strangers_in(x, own)
+            yield from _foreign_in(x, own)
 
 
-def strangers(attributes: Mapping[str, Any], own: str, known: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
-    """The attributes of a network of the framework `own` that are, or contain, networks or parameters of another one.
+def foreign_attributes(attributes: Mapping[str, Any], own: str, known: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
+    """The attributes of a network of the framework `own` that are, or contain, networks or parameters of another.
 
     Args:
         attributes: the attributes by name.
         own: "chainer", "mxnet", "nnabla" or "torch".
-        known: the network's parameters; what shares its memory with them is trained already.
+        known: the network's parameters; foreign parameters that share memory with them are trained, so not reported.
 
     Returns:
         Triples: the name of the attribute, what it is or contains, and what to assign in its place.
@@ -159,23 +162,23 @@ def strangers(attributes: Mapping[str, Any], own: str, known: Iterable[Any]) -> 
 
     Example:
         >>> import torch
-        >>> from compatgrad.core.strangers import strangers
-        >>> list(strangers({"body": torch.nn.Linear(3, 2), "size": 3}, "mxnet", ()))
+        >>> from compatgrad.core.foreign import foreign_attributes
+        >>> list(foreign_attributes({"body": torch.nn.Linear(3, 2), "size": 3}, "mxnet", ()))
         [('body', 'is a torch module (Linear)', 'interop.as_gluon_block(module)')]
 
-    Source: `compatgrad/core/strangers.py`.
+    Source: `compatgrad/core/foreign.py`.
     """
     places: set[int | None] = set()
     for name, value in list(attributes.items()):
-        for stranger, what, instead in _strangers_in(value, own):
+        for foreign, what, instead in _foreign_in(value, own):
             places = places or {_address(p) for p in known} | {None}
-            if any(_address(p) not in places - {None} for p in _trained(stranger, *_kind(stranger))):
-                yield name, f"{'is' if stranger is value else 'contains'} {what}", instead
+            if any(_address(p) not in places - {None} for p in _trained(foreign, *_kind(foreign))):
+                yield name, f"{'is' if foreign is value else 'contains'} {what}", instead
                 break
 
 
 def _depth() -> int:
-    """The `stacklevel` with which a warning of the caller names the line of the program, not one of compatgrad."""
+    """The `stacklevel` with which a warning of the calling function names a line of the program, not of compatgrad."""
     frame, depth = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(OWN):
         frame, depth = frame.f_back, depth + 1
@@ -183,12 +186,12 @@ def _depth() -> int:
 
 
 def warn_of(network: Any, own: str, known: Iterable[Any], effect: str, attributes: Any = None) -> None:
-    """Warns of each attribute of a network that `strangers` finds.
+    """Warns of each attribute of a network that `foreign_attributes` finds.
 
     Args:
         network: the network.
-        own, known: as for `strangers`.
-        effect: says what misses the parameters, after "whose parameters".
+        own, known: as for `foreign_attributes`.
+        effect: the words after "whose parameters" in the warning, which say what happens to the parameters.
         attributes: the network's attributes, if some are to be left out.
 
     Raises:
@@ -206,9 +209,9 @@ def warn_of(network: Any, own: str, known: Iterable[Any], effect: str, attribute
         >>> str(found[0].message)[:42]
         '"Block.body" is a torch module (Linear), w'
 
-    Source: `compatgrad/core/strangers.py`.
+    Source: `compatgrad/core/foreign.py`.
     """
-    for name, what, instead in strangers(vars(network) if attributes is None else attributes, own, known):
+    for name, what, instead in foreign_attributes(vars(network) if attributes is None else attributes, own, known):
         warnings.warn(
             f'"{type(network).__name__}.{name}" {what}, whose parameters {effect}. Use {instead} in its place, or '
             "train and save them separately",
@@ -221,22 +224,22 @@ def advice(value: Any, own: str) -> str:
 
     Args:
         value: the value.
-        own: the framework of the network or the optimizer, as for `strangers`.
+        own: the framework of the network or the optimizer, as for `foreign_attributes`.
 
     Returns:
-        What the value is and what to use instead; empty if it is no network or parameter of another framework that has
-        something to train.
+        What the value is and what to use instead. Empty if the value is no network or parameter of another framework,
+        or has no parameters to train.
 
     Raises:
         KeyError: `own` is unknown.
 
     Example:
         >>> import torch
-        >>> from compatgrad.core.strangers import advice
+        >>> from compatgrad.core.foreign import advice
         >>> advice(torch.nn.Linear(3, 2), "chainer")
         '. It is a torch module (Linear): use interop.as_chainer_link(module)'
 
-    Source: `compatgrad/core/strangers.py`.
+    Source: `compatgrad/core/foreign.py`.
     """
     what, instead = _of(value, own)
     if what and _kind(value)[1] == "parameter":
@@ -249,23 +252,23 @@ def refuse(value: Any, own: str, where: str) -> None:
     """Refuses a network or a parameter of another framework at a place whose parameters are trained.
 
     Args:
-        value: what is put there.
-        own: the framework of the place, as for `strangers`.
-        where: names the place.
+        value: what a program puts there.
+        own: the framework of the place, as for `foreign_attributes`.
+        where: the name of the place in the error.
 
     Raises:
         TypeError: the value is such a network or parameter.
 
     Example:
         >>> import torch
-        >>> from compatgrad.core.strangers import refuse
+        >>> from compatgrad.core.foreign import refuse
         >>> refuse(torch.nn.ReLU(), "chainer", "Chain.a")
         >>> refuse(torch.nn.Linear(3, 2), "chainer", "Chain.a")
         Traceback (most recent call last):
         ...
         TypeError: ...
 
-    Source: `compatgrad/core/strangers.py`.
+    Source: `compatgrad/core/foreign.py`.
     """
     what, instead = _of(value, own)
     if what:

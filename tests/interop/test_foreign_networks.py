@@ -245,7 +245,7 @@ def test_a_torch_block_saves_and_loads_running_statistics(tmp_path):
 
 
 def test_every_pair_of_wrappers_trains():
-    """What the messages advise works."""
+    """The combinations of wrappers that the messages name train the parameters."""
     nets = {"torch": NETWORKS["torch"](), "chainer": interop.as_torch_module(NETWORKS["chainer"]())}
     block = NETWORKS["mxnet"]()
     block.initialize()

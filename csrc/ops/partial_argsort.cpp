@@ -1,4 +1,4 @@
-// The first elements in sorted order, without sorting the others.
+// Partial argsort: the positions of the first elements in sorted order, without sorting the other elements.
 #include <ATen/ops/sort.h>
 #include <ATen/ops/topk.h>
 
@@ -13,7 +13,7 @@
 namespace cg {
 namespace {
 
-// Whether a is in front of b in sorted order, in which NaN is larger than every number.
+// Whether a is before b in sorted order, in which NaN is larger than every number.
 template <bool descending, class T>
 bool in_front(T a, T b) {
   return descending ? a > b || (a != a && b == b) : a < b || (b != b && a == a);
@@ -24,9 +24,9 @@ struct Placed {
   int64_t place;
 };
 
-// The places of the first k of n elements. Elements that are in front of the k-th one of those before gather in `kept`,
-// which has room for 2 k + 8; whenever it is full, the first k of them stay. Of equal elements the first is in front,
-// so that later ones need not be kept.
+// Writes the places of the first k of n elements in sorted order. `kept` collects the elements that are before the k-th
+// one of those read so far. It has room for 2 k + 8 elements; whenever it is full, its first k stay. An element that
+// equals the k-th one is not collected, because the order is stable.
 template <bool descending, class T>
 void first_of(int64_t n, const T* x, int64_t k, std::vector<Placed<T>>& kept, int64_t* to) {
   const auto less = [](const Placed<T>& a, const Placed<T>& b) {
@@ -35,7 +35,7 @@ void first_of(int64_t n, const T* x, int64_t k, std::vector<Placed<T>>& kept, in
   const int64_t room = 2 * k + 8;
   kept.resize(room);
   int64_t count = 0, i = 0;
-  if (k <= 8) {  // few: kept in order
+  if (k <= 8) {  // insertion into a sorted row takes less time for few elements
     for (; i < n; ++i) {
       if (count == k && !in_front<descending>(x[i], kept[k - 1].value)) continue;
       int64_t j = count < k ? count++ : k - 1;
@@ -67,27 +67,31 @@ void first_of_lines(const Tensor& lines, int64_t k, bool descending, int64_t* to
   });
 }
 
-struct Leading {
+struct PartialArgsort {
   int64_t k = 1, axis = -1;
   bool reverse = false;
   static constexpr auto params() {
-    return std::make_tuple(required("k", &Leading::k), param("axis", &Leading::axis),
-                           param("reverse", &Leading::reverse));
+    return std::make_tuple(required("k", &PartialArgsort::k), param("axis", &PartialArgsort::axis),
+                           param("reverse", &PartialArgsort::reverse));
   }
   static constexpr Mask saves = 0;
 
-  // Other tensors than those in main memory, and most of the elements of a line.
+  // For tensors that are not in main memory, and for a quarter or more of the elements of a line.
   Tensor by_sorting(const Tensor& x, int64_t a, int64_t n) const {
     if (4 * k < n && kernels::plain(x) && !x.is_cpu() && x.scalar_type() != at::kBool) {
       const auto [values, places] = at::topk(x, k + 1, a, reverse);
-      // Of equal elements ATen takes any
-      if (values.narrow(a, 0, k).ne(values.narrow(a, 1, k)).all().item<bool>()) return places.narrow(a, 0, k);
+      // at::topk takes any of several equal elements, so its positions are right only if no two values are equal
+      if (values.narrow(a, 0, k).ne(values.narrow(a, 1, k)).all().item<bool>())
+        return places.narrow(a, 0, k).clone(at::MemoryFormat::Contiguous);
     }
-    return std::get<1>(at::sort(x, /*stable=*/true, a, reverse)).narrow(a, 0, k);
+    const Tensor places = std::get<1>(at::sort(x, /*stable=*/true, a, reverse));
+    // A view would keep the places of all elements in memory
+    return k == n ? places.contiguous() : places.narrow(a, 0, k).clone(at::MemoryFormat::Contiguous);
   }
   Ints result(const Tensor& x) const {
-    const int64_t a = wrap_axis(axis, x.dim()), n = x.dim() ? x.size(a) : 1;
-    TORCH_CHECK_VALUE(k >= 0 && k <= n, "leading: k must be in [0, ", n, "], the size of the axis, not ", k);
+    const int64_t a = wrap_axis(axis, x.dim()), n = x.dim() ? x.size(a) : 1, least = x.dim() ? 0 : 1;
+    TORCH_CHECK_VALUE(k >= least && k <= n, "partial_argsort: k must be in [", least, ", ", n,
+                      "], the size of the axis, not ", k);
     Ints sizes = ints(x.sizes());
     if (x.dim()) sizes[a] = k;
     return sizes;
@@ -124,7 +128,7 @@ struct Leading {
   template <class T>
   void backward(Ctx<T>&) {}
 };
-CG_OP("leading", Leading,
+CG_OP("partial_argsort", PartialArgsort,
       "The positions of the first k elements in sorted order along an axis; equal elements keep their order.")
 
 }  // namespace
