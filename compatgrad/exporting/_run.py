@@ -159,7 +159,9 @@ class Exporter:
         try:
             with self.target.unchanged(state), targets.Undo():
                 unset = self.target.inputs_of_graphs()
+                others = self.target.other_statistics(state)
                 result = self._call()
+                self.target.written = [v for v, t in others if not torch.equal(targets.tensor_of(v), t)]
                 self.target.unset = [v for v, look in unset if targets.array_state(v) == look]
                 self.target.note_gradients()  # before Undo clears gradients that were written to arrays
                 return result

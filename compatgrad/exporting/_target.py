@@ -58,6 +58,7 @@ class Target:
                 raise TypeError(f"{who}: parameters[{name!r}]: expected a Variable, got {_kind(v)}")
         self.frontend: Adapter | None = None
         self.leaves_gradients = False  # whether the first run put gradients into parameters
+        self.at_once = False  # whether nnabla's functions run when they are called, whatever the code says
         self.computes = False  # whether the target itself computes nnabla's Variables that it returns
         self.records = True  # whether the run's mode records; code may choose otherwise
         self.left: Sequence[bool] = ()  # for each of `receivers`, whether it has a gradient after the last run
@@ -65,6 +66,7 @@ class Target:
         self.returned: Sequence[int] | None = None
         self.fresh: Sequence[bool] = ()  # for each parameter whose gradients are written to an array, `has_gradient`
         self.unset: Sequence[Any] = ()  # those of `inputs_of_graphs` that the first run did not change
+        self.written: Sequence[Any] = ()  # those of `other_statistics` that the first run changed
         self.receiving: Sequence[bool] = ()  # for each input whether passes leave a gradient in it
         self.first_gradients: float | None = None  # what fills the gradients of `receivers` before a run
 
@@ -109,9 +111,11 @@ class Target:
             for v in self.receivers(inputs):
                 put_gradient(v, torch.full_like(tensor_of(v), self.first_gradients))
         args, kwargs = rebuild(inputs)
-        # the code itself decides whether MXNet records and whether nnabla's graphs are static
-        modes = self.frontend.modes(self.train, self.records)
-        with modes, using_modes(recording=False, auto_forward=_C.get_mode("auto_forward")):
+        # The code itself decides whether MXNet records and whether nnabla's graphs are static. The modes of nnabla's
+        # adapter would run a static graph once while it is built, which updates running statistics once more.
+        static = self.frontend.deferred and not self.at_once
+        modes = contextlib.nullcontext() if static else self.frontend.modes(self.train, self.records)
+        with modes, using_modes(recording=False, **({} if static else {"auto_forward": _C.get_mode("auto_forward")})):
             result = self.target(*args, **kwargs)
             flat = _pytree.tree_leaves(result)
             self.computes = not compute(flat)
@@ -132,6 +136,13 @@ class Target:
         found = static_graph([v for v in outside(self.target) if isinstance(v, _C.DeferredVariable) and v.parent])
         known = {id(v) for v in self.variables()}
         return [(v, array_state(v)) for v in found if not (v.parent or v.need_grad or id(v) in known)]
+
+    def other_statistics(self, state: Mapping[str, torch.Tensor]) -> list[tuple[Any, torch.Tensor]]:
+        """Registered Variables of nnabla that are neither trained nor in the state, with copies of their values."""
+        known = {t.data_ptr() for t in state.values()}
+        registered = () if self.frontend is None else self.frontend.registered()
+        pairs = [(v, tensor_of(v)) for v in registered if not needs_gradient(v)]
+        return [(v, t.clone()) for v, t in pairs if t.data_ptr() not in known]
 
     def note_gradients(self) -> None:
         """Notes whether there are gradients, after a run without gradients before it."""

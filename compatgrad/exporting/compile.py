@@ -259,8 +259,17 @@ class _Compiled:
                 "block or a dict of Variables by parameters=",
                 stacklevel=7,
             )
-        registered = {id(v) for v in exporter._registered()}
-        for shape in [tuple(v.shape) for v in exporter.target.unset if id(v) not in registered][:1]:
+        for shape in [tuple(v.shape) for v in exporter.target.written][:1]:
+            warnings.warn(
+                f"interop.compile: {self.__name__} writes to an array of shape {shape}, such as a running mean, which is "
+                "not among the parameters: the compiled function does not update it. Pass "
+                "parameters=nn.get_parameters(grad_only=False)",
+                stacklevel=7,
+            )
+        # a parameter that a graph reads is another Variable than the registered one, on the same memory
+        registered = {targets.tensor_of(v).data_ptr() for v in exporter._registered()}
+        unset = [v for v in exporter.target.unset if targets.tensor_of(v).data_ptr() not in registered]
+        for shape in [tuple(v.shape) for v in unset][:1]:
             warnings.warn(
                 f"interop.compile: {self.__name__} runs a static graph, and does not set its input of shape {shape}: "
                 "the compiled function keeps the values that the input has now. Set it in the function from an "

@@ -322,6 +322,7 @@ class Recorder(Exporter):
         self, target: Any, parameters: Any, frontend: str | None, train: bool, whole: bool = True, keeper: Any = None
     ) -> None:
         super().__init__("interop.to_native", target, parameters, frontend, train)
+        self.target.at_once = True  # functions are recorded as they run
         self.target.__class__ = _Target
         self.whole, self.keeper, self.stops = whole, keeper, False
 
