@@ -261,8 +261,8 @@ class _Compiled:
             )
         for shape in [tuple(v.shape) for v in exporter.target.written][:1]:
             warnings.warn(
-                f"interop.compile: {self.__name__} writes to an array of shape {shape}, such as a running mean, which is "
-                "not among the parameters: the compiled function does not update it. Pass "
+                f"interop.compile: {self.__name__} writes to an array of shape {shape}, such as a running mean, which "
+                "is not among the parameters: the compiled function does not update it. Pass "
                 "parameters=nn.get_parameters(grad_only=False)",
                 stacklevel=7,
             )
