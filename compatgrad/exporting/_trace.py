@@ -362,6 +362,12 @@ def _hint(e: BaseException) -> str:
                 f". The forward of {type(frame.f_locals['self']).__name__} gets NumPy arrays: write the function with "
                 "chainer.functions, or as a compatgrad.FunctionNode, whose forward gets tensors"
             )
+        own = frame.f_locals.get("self") if name == "nnabla.function" else None
+        if (python_function := getattr(own, "own", None)) is not None:
+            return (
+                f". The forward_impl of {type(python_function).__name__} reads NumPy arrays: write the function with "
+                "nnabla.functions"
+            )
     return ""
 
 

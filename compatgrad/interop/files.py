@@ -132,7 +132,7 @@ def _format_of(path: str) -> _Format:
     return wanted
 
 
-def extension(path: str, by_content: bool = False) -> str:
+def _extension(path: str, by_content: bool = False) -> str:
     """The extension of a format in the name of a file, in lower case; "" if the name has none of a known format. With
     `by_content`, the extension of the format that `load` finds in the file."""
     if by_content:

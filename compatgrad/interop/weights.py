@@ -153,9 +153,9 @@ def write_like(path: _Path, like: _Path, tensors: Mapping[str, torch.Tensor], le
 
 
 def _write(path: str, like: str, values: Mapping[str, torch.Tensor], incomplete: bool) -> None:
-    ending, expected = files.extension(path), files.extension(like)
+    ending, expected = files._extension(path), files._extension(like)
     if not expected:  # Chainer's snapshots have any name, such as snapshot_iter_1000; so may the copy
-        expected = files.extension(like, by_content=True)
+        expected = files._extension(like, by_content=True)
         ending = ending or expected
     if ending != expected:
         raise ValueError(f"{path}: expected a name that ends in {expected}, the format of {like}")
