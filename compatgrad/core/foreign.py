@@ -16,7 +16,7 @@ from compatgrad import _C
 from compatgrad.core.adapters import frontend_of
 from compatgrad.core.lines import OWN
 
-__all__ = ["advice", "may_be_foreign", "refuse", "foreign_attributes", "warn_of"]
+__all__ = ["advice", "foreign_attributes", "may_be_foreign", "refuse", "warn_of"]
 
 _WRAPPERS = {
     "chainer": "interop.as_chainer_link({})",
@@ -168,11 +168,12 @@ def foreign_attributes(attributes: Mapping[str, Any], own: str, known: Iterable[
 
     Source: `compatgrad/core/foreign.py`.
     """
-    places: set[int | None] = set()
+    places: set[int | None] | None = None  # of the parameters in `known`, which are read only if they are needed
     for name, value in list(attributes.items()):
         for foreign, what, instead in _foreign_in(value, own):
-            places = places or {_address(p) for p in known} | {None}
-            if any(_address(p) not in places - {None} for p in _trained(foreign, *_kind(foreign))):
+            if places is None:
+                places = {_address(p) for p in known} - {None}
+            if any(_address(p) not in places for p in _trained(foreign, *_kind(foreign))):
                 yield name, f"{'is' if foreign is value else 'contains'} {what}", instead
                 break
 

@@ -9,7 +9,6 @@ import keyword
 import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -297,12 +296,19 @@ class Exporter:
 
         expected, found = results(self._call, _shift), results(graph, _shift)
         whole = max((_scale(a) for _, a in expected), default=0.0)
-        pairs = zip(expected, found, strict=True)
-        different = [(name, a, b) for (name, a), (_, b) in pairs if not close(a, b, whole, _CLOSER)]
-        if not different:
+        if all(close(a, b, whole, _CLOSER) for (_, a), (_, b) in zip(expected, found, strict=True)):
             return
 
-        def exact(shift: Callable[..., None]) -> list[tuple[str, Any]]:
+        # The larger the change of the parameters, the larger is the difference if the graph contains a value as a fixed
+        # number; rounding errors stay the same.
+        shift, far = _shift_far, results(self._call, _shift_far)
+        if all(bool(t.isfinite().all()) for _, t in far):
+            expected, found = far, results(graph, _shift_far)
+            whole = max((_scale(a) for _, a in expected), default=0.0)
+        else:
+            shift = _shift
+
+        def exact() -> list[tuple[str, Any]]:
             with self.target.unchanged(changing), torch.no_grad():
                 shift(state)
                 twin = doubled(gm)
@@ -310,29 +316,22 @@ class Exporter:
                 own = dict((*twin.named_parameters(), *twin.named_buffers()))
                 return _named_results(outputs, {name: own.get(name, t) for name, t in state.items()})
 
-        def again(shift: Callable[..., None], generator: torch.Generator) -> list[tuple[str, Any]]:
+        def again(generator: torch.Generator) -> list[tuple[str, Any]]:
             def run() -> Any:
                 with torch.no_grad():
                     return noisy(gm, generator)(*(x.clone() for x in self.examples))
 
             return results(run, shift)
 
-        # The larger the change of the parameters, the larger is the difference if the graph contains a value as a fixed
-        # number; rounding errors stay the same.
-        for shift in (_shift_far, _shift):
-            far, own = results(self._call, shift), results(graph, shift)
-            if shift is _shift_far and not all(bool(t.isfinite().all()) for _, t in far):
-                continue
-            noise = Noise(partial(exact, shift), own, partial(again, shift))
-            scale = max((_scale(t) for _, t in far), default=0.0)
-            for k, ((name, x), (_, y)) in enumerate(zip(far, own, strict=True)):
-                if not close(x, y, scale) and not noise.explains(k, x):
-                    different = [(name, x, y)]
-                    break
-            else:
-                return
-            break
-        name, a, b = different[0]
+        pairs = list(zip(expected, found, strict=True))
+        doubtful = [k for k, ((_, a), (_, b)) in enumerate(pairs) if not close(a, b, whole)]
+        if not doubtful:
+            return
+        noise = Noise(exact, found, again)
+        wrong = next((k for k in doubtful if not noise.explains(k, expected[k][1])), None)
+        if wrong is None:
+            return
+        (name, a), (_, b) = pairs[wrong]
         raise ExportError(
             f"{self.who}: {name} of the graph differs from the network's by {_difference(a, b)}, tested with other "
             "parameters than in the trace, and by more than rounding errors: the network reads values of its "

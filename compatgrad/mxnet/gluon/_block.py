@@ -166,10 +166,13 @@ class Block:
         # Most blocks return here: the parameters are collected only for blocks that may need a warning
         if not self._has_foreign and not _C.has_containers(self.__dict__, _PLAIN, _OWN):
             return
-        parameters = self._collect_params_with_prefix().values()
+
+        def parameters():  # they are collected only if an attribute is foreign
+            yield from self._collect_params_with_prefix().values()
+
         attributes = {key: value for key, value in self.__dict__.items() if key not in _OWN}
         effect = "collect_params() does not contain: a Trainer does not train them, save_parameters does not save them"
-        warn_of(self, "mxnet", parameters, effect, attributes)
+        warn_of(self, "mxnet", parameters(), effect, attributes)
         known = None
 
         def has_unknown(value):
